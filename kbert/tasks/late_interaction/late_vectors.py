@@ -33,4 +33,7 @@ class LateVectors(TextVectors):
         )
         if any(np.ndim(matrix) != 2 for matrix in (*queries, *texts)):
             raise ValueError("expected for each text a matrix, the vectors of its tokens, as embed gives it.")
+        queries, texts = (
+            [np.asarray(matrix, np.float32) for matrix in matrices] for matrices in (queries, texts)
+        )
         return maxsim(queries, texts, self.task.pooling.is_mean)

@@ -14,7 +14,7 @@ def ranked_scores(examples: list[LabelledText], scores) -> dict[str, float]:
     otherwise none.
 
     Equal queries are one query, with the texts of all its rows; of equal texts of a query the largest number
-    counts. A query for which no text has a number above 0 is left out.
+    counts, and numbers below 0 count as 0. A query for which no text has a number above 0 is left out.
 
     Args:
       examples: pairs; the number of each is its gain.
@@ -35,4 +35,5 @@ def ranked_scores(examples: list[LabelledText], scores) -> dict[str, float]:
 def _query_scores(texts):
     """`ranking_scores` of texts, float (texts, 2): gain and score; None where none has a gain."""
     gains, scores = texts[np.argsort(-texts[:, 1], kind="stable")].T
+    gains = np.maximum(gains, 0)
     return ranking_scores(scores, gains, gains[gains > 0]) if gains.any() else None

@@ -97,6 +97,15 @@ class PositiveFiles(ScoredPairFiles):
         """The example of a row without a score."""
         return TextGroup(texts, None)
 
+    def groups(self, examples):
+        """The queries: a positive in one part of a split is not wrong in the other. Pairs with scores stand
+        alone."""
+        alone = super().groups(examples)
+        return [
+            own if example.score is not None else repr(example.texts[0])
+            for own, example in zip(alone, examples, strict=True)
+        ]
+
     def texts_apart(self, examples):
         """The texts of each example; it bars all positives of its query: none of these is wrong for it."""
         positives = _positives(examples)

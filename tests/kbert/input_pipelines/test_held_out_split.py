@@ -9,9 +9,13 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 from kbert.input_pipelines.held_out_split import held_out_indices
 from kbert.input_pipelines.labelled_files import LabelledText
+from kbert.tasks.late_interaction.late_interaction import LateInteraction
 from kbert.tasks.question_answering.question_answering import QuestionAnswering
 from kbert.tasks.question_answering.squad_files import Question
 from kbert.tasks.sequences.multi_label_classification import MultiLabelClassification
+from kbert.tasks.similarity.multiple_negatives_ranking import MultipleNegativesRanking
+from kbert.tasks.similarity.text_groups import TaughtGroup, TextGroup
+from kbert.tasks.sparse_embedding.sparse_embedding import SparseEmbedding
 from kbert.tasks.token_classification.tagged_sentences import Document, TaggedSentence
 from kbert.tasks.token_classification.token_classification import TokenClassification
 
@@ -83,3 +87,12 @@ def test_labels_that_stand_together_once_are_held_out_too():
         for n, label in enumerate([("x", "y"), ("y", "x"), ("x",), ("z", "x")])
     ]
     assert files.strata(few) == ["['x', 'y']", "['x', 'y']", "['x']", "['z']"]
+
+
+@pytest.mark.parametrize("task", [MultipleNegativesRanking, SparseEmbedding, LateInteraction])
+def test_queries_stay_together_and_scored_pairs_alone(task):
+    rows = [TextGroup((query, f"{query} {n}"), None) for query in "abc" for n in range(2)]
+    rows.append(TaughtGroup(("a", "d"), None, (1.0,)))
+    assert task.files.groups(rows) == [repr(row.texts[0]) for row in rows]
+    scored = [TextGroup(("a", str(n)), 0.5) for n in range(3)]
+    assert len({*task.files.groups(scored)}) == 3

@@ -147,6 +147,17 @@ def test_maxsim_is_the_sum_of_the_largest_products():
     assert maxsim([queries[0][:0]], documents).shape == (1, len(documents))
 
 
+def test_whole_numbers_do_not_come_round(folder):
+    loaded, generator = kbert.load(folder), np.random.default_rng(6)
+    for dtype in (np.int8, np.uint8, np.float16):
+        queries, documents = (
+            [generator.integers(0, 120, (length, 16)).astype(dtype) for length in lengths]
+            for lengths in ((2, 5), (3, 4))
+        )
+        exact = [[matrix.astype(np.float64) for matrix in matrices] for matrices in (queries, documents)]
+        np.testing.assert_allclose(loaded.similarity(queries, documents), maxsim(*exact), rtol=1e-6)
+
+
 WRONG = {
     "no mask": (["Transformer", "Dense"], LENGTHS, {}, "lists the modules Transformer, Dense of a Multi"),
     "an expansion": (

@@ -71,6 +71,16 @@ def test_queries_stay_together_in_a_split(tmp_path):
     assert len(set(files.groups([*examples, LabelledText("look", "at", 0.0)]))) > 4
 
 
+def test_numbers_below_0_are_no_gains():
+    pairs = [("a", "x", 1.0), ("a", "y", -1.0), ("a", "z", 0.0), ("b", "x", -1.0), ("b", "y", -2.0)]
+    examples, scores = [LabelledText(*pair) for pair in pairs], [0.2, 0.9, 0.1, 0.5, 0.4]
+    found = ranked_scores(examples, scores)
+    assert found == ranked_scores(
+        [row._replace(label=max(row.label, 0.0)) for row in examples[:3]], scores[:3]
+    )
+    assert found["ndcg_at_10"] == pytest.approx(1 / np.log2(3)) and found["mrr_at_10"] == 0.5
+
+
 @pytest.mark.parametrize("activation", [None, "identity", "sigmoid"])
 def test_the_loss_is_the_cross_entropy_of_the_output_before_its_activation(activation):
     """torch's BCEWithLogitsLoss, which sentence-transformers' BinaryCrossEntropyLoss calls."""
