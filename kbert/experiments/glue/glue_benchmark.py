@@ -168,8 +168,8 @@ def _submit(tasks, files, by_task, run_dir, output_dir):
     written = {name for task in tasks for name in files[task.name].tests}
     if earlier := [name for name in names if name not in written and (output_dir / name).is_file()]:
         logging.warning(
-            "%s: %s of an earlier submission stay, whose models may be others; delete them, or name their "
-            "tasks too", output_dir, ", ".join(earlier),
+            "%s holds files of an earlier submission, whose models may be others: %s; delete them, or name "
+            "their tasks too", output_dir, ", ".join(earlier),
         )  # fmt: skip
     if missing := [name for name in names if not (output_dir / name).is_file()]:
         logging.info("GLUE's server also wants %s, which is not in %s", ", ".join(missing), output_dir)
