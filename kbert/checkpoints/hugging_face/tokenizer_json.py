@@ -171,8 +171,8 @@ def token_text(token):
 
 def _packs_as_ours(processor, vocabulary, has_segments):
     own = _roberta_processor(vocabulary) if vocabulary.pair_separators == 2 else _bert_processor(vocabulary)
-    if processor.get("type") == own["type"]:
-        return all(processor.get(key) == own[key] for key in ("cls", "sep"))
+    if processor.get("type") == own["type"]:  # without all keys the package takes a Roberta's for a Bert's
+        return processor.keys() >= own.keys() and all(processor[key] == own[key] for key in ("cls", "sep"))
     # The segments of RoBERTa's family and ModernBERT have no meaning: files number them one way or the other.
     segments = (1,) if vocabulary.kind == "wordpiece" else (0, 1)
     if has_segments:

@@ -62,9 +62,17 @@ def refuse_other_masks(files: TokenizerFiles, vocabulary: BaseVocabulary):
     if vocabulary.kind == "bpe":  # where blanks are parts of pieces
         expected |= {"lstrip": True, "rstrip": False}
     decoder = files.settings.get("added_tokens_decoder") or {}  # counts before tokenizer.json
+    roles = [(files.read(name) or {}).get("mask_token") for name in (files.settings_path.name, ROLES_FILE)]
     entries = [*decoder.values(), *((files.rules or {}).get("added_tokens") or [])]
+    entries += [role for role in roles if isinstance(role, dict)]
     mask = vocabulary.special_tokens.mask
-    theirs = next((entry for entry in entries if entry["content"] == mask), expected)
+    theirs = next((entry for entry in entries if entry.get("content") == mask), expected)
+    if json_value(files.settings, "split_special_tokens", bool, files.settings_path, False):
+        files.report.conflict(
+            "split_special_tokens",
+            f"{files.settings_path}: split_special_tokens=true cuts {mask} as it does other words, and kbert "
+            "fills it",
+        )
     for name, ours in expected.items():
         value = json_value(theirs, name, bool, f"{files.folder}: {mask}", False)
         if value != ours:
@@ -111,7 +119,7 @@ def _more_tokens(files):
 def _listed(tokens) -> list:
     """The texts of a list, or of an object's values, which may be objects themselves."""
     entries = tokens.values() if isinstance(tokens, dict) else tokens if isinstance(tokens, list) else []
-    return [token_text(entry) for entry in entries]
+    return [str(token_text(entry)) for entry in entries]
 
 
 def _refuse_cut_beginnings(files):

@@ -35,5 +35,4 @@ def ranked_scores(examples: list[LabelledText], scores) -> dict[str, float]:
 def _query_scores(texts):
     """`ranking_scores` of texts, float (texts, 2): gain and score; None where none has a gain."""
     gains, scores = texts[np.argsort(-texts[:, 1], kind="stable")].T
-    gains = np.maximum(gains, 0)
     return ranking_scores(scores, gains, gains[gains > 0]) if gains.any() else None

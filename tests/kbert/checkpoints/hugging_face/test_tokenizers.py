@@ -283,6 +283,48 @@ def test_a_mask_that_takes_other_blanks_is_refused_where_masks_are_filled(folder
     read(folder)
 
 
+@pytest.mark.parametrize("file", ["special_tokens_map.json", "tokenizer_config.json"])
+@pytest.mark.parametrize("name", ["lstrip", "rstrip"])
+def test_a_mask_that_an_object_describes_is_read_where_no_list_has_it(folders, file, name):
+    folder, mask = folders("bpe"), make("bpe").special_tokens.mask
+    (folder / "config.json").write_text('{"architectures": ["RobertaForMaskedLM"]}')
+    (folder / "tokenizer.json").unlink()
+    entry = {"content": mask, "lstrip": True, "rstrip": False, "single_word": False, "normalized": False}
+    edit(folder, file, mask_token=entry)
+    read(folder)
+    edit(folder, file, mask_token=entry | {name: not entry[name]})
+    with pytest.raises(ValueError, match=f"{name}={json.dumps(not entry[name])}, but .*mask_token.$"):
+        read(folder)
+
+
+def test_masks_that_are_cut_as_words_are_refused(folders):
+    folder = folders("wordpiece")
+    edit(folder, "tokenizer_config.json", split_special_tokens=True)
+    read(folder)
+    (folder / "config.json").write_text('{"architectures": ["BertForMaskedLM"]}')
+    with pytest.raises(ValueError, match="split_special_tokens=true cuts"):
+        read(folder)
+
+
+def test_a_roberta_processor_without_all_keys_packs_as_berts(folders):
+    folder, vocabulary = folders("bpe"), make("bpe")
+    full = json.loads((folder / "tokenizer.json").read_text())["post_processor"]
+    ends = {key: full[key] for key in ("type", "sep", "cls")}
+    edit(folder, "tokenizer.json", post_processor=ends)
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    assert tokenizer.encode("a", "a").ids.count(vocabulary.sep_id) == 2 < vocabulary.pair_separators + 1
+    with pytest.raises(ValueError, match="post_processor"):
+        read(folder)
+
+
+@pytest.mark.parametrize("tokens", [[["a"]], {"a": ["b"]}, [{"content": ["a"]}]])
+def test_tokens_that_are_no_texts_are_one_sentence(folders, tokens):
+    folder = folders("wordpiece")
+    edit(folder, "tokenizer_config.json", extra_special_tokens=tokens)
+    with pytest.raises(ValueError, match="extra_special_tokens"):
+        read(folder)
+
+
 @pytest.mark.parametrize(("strips", "lower_cases"), [(False, True), (True, False)])
 def test_accents_of_a_modernbert_stand_in_both_files(folders, strips, lower_cases):
     """transformers 4 takes those of its BertTokenizer, transformers 5 those of tokenizer.json."""
