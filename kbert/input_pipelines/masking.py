@@ -81,6 +81,7 @@ class PieceMasker:
         self._joins_previous = None
         if do_whole_word_mask:
             self._joins_previous = np.array(list(map(vocabulary.continues_word, vocabulary.tokens)))
+        self._joins_over_gaps = vocabulary.marks_first_word
         self._max_predictions = max_predictions_per_seq
         self._masked_lm_prob = masked_lm_prob
         self._max_ngram_size = max_ngram_size
@@ -96,8 +97,11 @@ class PieceMasker:
     def are_never_masked(self, input_ids: np.ndarray, lengths) -> np.ndarray:
         """Which rows have no position to choose, whatever is drawn, as all groups are too long: bool (B,)."""
         wanted = self.num_to_predict(lengths)
-        sizes = _Groups(self._candidate(input_ids, lengths), self._joins_previous, input_ids).sizes
+        sizes = self._groups(self._candidate(input_ids, lengths), input_ids).sizes
         return np.where(sizes > 0, sizes, input_ids.shape[1] + 1).min(axis=1) > wanted
+
+    def _groups(self, candidate, input_ids):
+        return _Groups(candidate, self._joins_previous, input_ids, self._joins_over_gaps)
 
     def _candidate(self, input_ids, lengths):
         """The positions that may be chosen: bool (B, L)."""
@@ -111,7 +115,7 @@ class PieceMasker:
         if self._joins_previous is None and self._max_ngram_size == 1:
             positions = _single_pieces(candidate, wanted, self._max_predictions, generator)
         else:
-            groups = _Groups(candidate, self._joins_previous, input_ids)
+            groups = self._groups(candidate, input_ids)
             if self._max_ngram_size == 1:
                 taken = _whole_groups(groups, wanted, generator)
             else:
@@ -181,7 +185,8 @@ class _Groups:
     """The candidates of each row in groups, numbered from 0. A group is a single piece or a word.
 
     A "##" piece after [SEP] (the beginning of its word was cut off) belongs to the last word before it, as in
-    the original.
+    the original. Byte-level BPE does not mark the first word of a text: without `joins_over_gaps` a group
+    ends at a gap, as in fairseq.
 
     Attributes:
       group_ids: int (B, L), the group of each position; undefined where there is no candidate.
@@ -190,13 +195,15 @@ class _Groups:
       candidate: bool (B, L), the positions that may be chosen.
     """
 
-    def __init__(self, candidate, joins_previous, input_ids):
+    def __init__(self, candidate, joins_previous, input_ids, joins_over_gaps):
         batch, length = candidate.shape
         self.candidate = candidate
         self.begins = candidate
         if joins_previous is not None:
             first = candidate & (np.cumsum(candidate, axis=1, dtype=np.int32) == 1)
             self.begins = candidate & ~joins_previous[input_ids] | first  # nothing comes before the first
+            if not joins_over_gaps:
+                self.begins[:, 1:] |= candidate[:, 1:] & ~candidate[:, :-1]
         numbers = np.cumsum(self.begins, axis=1, dtype=np.int32) - 1
         self.group_ids = np.maximum(numbers, 0).astype(np.int64)
         flat = self.group_ids + np.arange(batch)[:, np.newaxis] * length

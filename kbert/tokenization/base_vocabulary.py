@@ -34,6 +34,7 @@ class BaseVocabulary:
 
     Attributes:
       kind: "wordpiece", "bpe" or "sentencepiece".
+      marks_first_word: whether the first word of a text is told from the rest of a word that was cut off.
       tokens: tuple of the tokens.
       ids: dict from token to id.
       special_tokens: as given.
@@ -44,6 +45,7 @@ class BaseVocabulary:
     """
 
     kind: str
+    marks_first_word = True
     do_lower_case: bool | None = None
 
     def __init__(self, tokens, special_tokens: SpecialTokens, source: str):

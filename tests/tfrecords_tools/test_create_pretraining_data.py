@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from kbert import extras
 from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
 from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
 from kbert.input_pipelines.masking import PieceMasker
@@ -504,6 +505,7 @@ def distributions(columns, vocabulary, continuing):
         ),
         ({"max_seq_length": "128"}, "max_seq_length='128' must be a whole number"),
         ({"max_ngram_size": 6}, "max_ngram_size=6 must lie between 1 and max_predictions_per_seq=5"),
+        ({"split_sentences": "xx"}, "split_sentences='xx' is no language with known sentence rules"),
         ({"num_workers": -1}, "num_workers=-1 must be at least 1"),
         ({"beam_options": "--x=1"}, "--beam_options has no effect without --runner=beam"),
         (
@@ -528,6 +530,18 @@ def test_wrong_settings_are_named_before_any_work(tmp_path, corpus, monkeypatch,
     with pytest.raises(ValueError, match=sentence):
         create_pretraining_data(**arguments | SMALL | settings)
     assert not (tmp_path / "out").exists() and not list(tmp_path.glob("out.unfinished"))
+
+
+def test_unfinished_work_outlives_a_package_that_is_missing(tmp_path, corpus, monkeypatch):
+    settings = SMALL | {"split_sentences": "en"}
+    with monkeypatch.context() as killed, pytest.raises(KeyboardInterrupt):
+        killed.setattr(sampling_stage, "sample_corpus", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        create_pretraining_data(*corpus, tmp_path / "out", **settings)
+    done = sorted((tmp_path / "out.unfinished").rglob("*"))
+    monkeypatch.setattr(extras, "_is_there", lambda module: module != "sentencex")
+    with pytest.raises(ValueError, match="split_sentences='en' needs sentencex, not installed"):
+        create_pretraining_data(*corpus, tmp_path / "out", **settings)
+    assert sorted((tmp_path / "out.unfinished").rglob("*")) == done
 
 
 def kinds_of_vocabularies():

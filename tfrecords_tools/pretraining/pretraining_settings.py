@@ -6,6 +6,7 @@ from typing import Literal
 
 from kbert.checks import check_values
 from kbert.features import Feature, pretraining_features
+from tfrecords_tools.corpus.documents import TextFormat
 
 SHORTEST_SEQUENCE = 8
 _LONGEST_SEQUENCE = 65_535  # lengths are kept in two bytes
@@ -37,7 +38,7 @@ class PretrainingSettings:
       compression: compression of the TFRecord files.
 
     Raises:
-      ValueError: for numbers that make no sense, alone or together.
+      ValueError: for numbers that make no sense, alone or together; as `TextFormat`.
     """
 
     do_lower_case: bool | None = None
@@ -93,6 +94,11 @@ class PretrainingSettings:
             raise ValueError(f"seed={self.seed} must not be negative.")
         if self.num_shards < 1:
             raise ValueError(f"num_shards={self.num_shards} must be at least 1.")
+        self.text_format()
+
+    def text_format(self) -> TextFormat:
+        """How to read the corpus. Raises ValueError as `TextFormat`, also where a package is missing."""
+        return TextFormat(self.text_field, self.split_sentences, self.errors)
 
     def _wanted(self):
         return round(self.max_seq_length * self.masked_lm_prob)

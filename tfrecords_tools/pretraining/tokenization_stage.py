@@ -46,8 +46,9 @@ def text_groups(files: list[Path]) -> list[TextGroup]:
 
 def check_two_documents(groups: list[TextGroup], job: PretrainingJob):
     """Raises ValueError as `tokenize_corpus` does, before any work: reads only up to the second document."""
+    text_format = job.settings.text_format()
     documents = itertools.chain.from_iterable(
-        read_documents(unit, job.text_format, Problems()) for group in groups for unit in group.units
+        read_documents(unit, text_format, Problems()) for group in groups for unit in group.units
     )
     _require_two_documents(sum(1 for _ in itertools.islice(documents, 2)))
 
@@ -131,10 +132,10 @@ def tokenize_group(job: PretrainingJob, group: TextGroup):
     skipped. With deduplication, `tokens/NAME.digests.npy` has one row per document.
     """
     tokenizer, unk_id = _tokenizer(job.stored_vocabulary)
-    problems = Problems()
+    problems, text_format = Problems(), job.settings.text_format()
     blocks, digests = [], []
     all_documents = (
-        document for unit in group.units for document in read_documents(unit, job.text_format, problems)
+        document for unit in group.units for document in read_documents(unit, text_format, problems)
     )
     for documents in byte_batches(all_documents, BLOCK_BYTES, size=lambda document: sum(map(len, document))):
         lines, numbers, pieces, lengths = [], [], [], []

@@ -50,6 +50,7 @@ class BytePairVocabulary(BaseVocabulary):
     """
 
     kind = "bpe"
+    marks_first_word = False  # the mark is the blank before a word
 
     def __init__(
         self,

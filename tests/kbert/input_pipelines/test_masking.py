@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from kbert.input_pipelines.masking import PieceMasker
+from kbert.tokenization.base_vocabulary import ROBERTA_TOKENS
+from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS, BytePairVocabulary
 from tests.chi_square import SIGNIFICANCE, goodness_of_fit
 from tests.kbert.input_pipelines import reference_masking
 from tests.naming import naming
@@ -105,6 +107,18 @@ def test_more_predictions_than_places_take_all_places():
     row = [CLS, 7, 8, SEP, 9, SEP]
     for kind in ((False, 1), (True, 1)):
         assert set(choices(row, 50, *kind, prob=0.9, max_predictions=50)) == {(1, 2, 4)}
+
+
+@pytest.mark.parametrize("max_ngram_size", [1, 3])
+def test_the_first_word_of_a_text_of_byte_level_bpe_is_a_word_of_its_own(max_ngram_size):
+    """Without a blank before it, it has no mark; the piece before the separators is not its beginning."""
+    tokens = (*BYTE_CHARACTERS, *ROBERTA_TOKENS)
+    vocabulary = BytePairVocabulary(tokens, [])
+    settings = {"masked_lm_prob": 0.25, "max_predictions_per_seq": 2, "do_whole_word_mask": True}
+    masker = PieceMasker(vocabulary, max_ngram_size=max_ngram_size, **settings)
+    row = [vocabulary.ids[token] for token in ("<s>", "a", "b", "</s>", "</s>", "c", "d", "</s>")]
+    masked = masker(np.tile(np.array(row, np.int32), (50, 1)), np.full(50, 8), np.random.default_rng(0))
+    assert set(map(tuple, masked.positions.tolist())) == {(1, 2), (5, 6)}
 
 
 def test_an_empty_batch_and_rows_of_only_special_tokens_are_masked_nowhere():
