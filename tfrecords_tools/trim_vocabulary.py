@@ -225,7 +225,7 @@ def _read_rows(files, dataset):
         name for name in (dataset.text, dataset.text_pair, *dataset.choices, *dataset.negatives) if name
     ]
     for file in files:
-        for where, record in stream_records(file, dataset, columns, with_labels=False):
+        for where, record in stream_records(file, dataset, columns):
             yield [text_cell(record, name, where) for name in columns]
 
 

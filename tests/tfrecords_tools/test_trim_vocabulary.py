@@ -155,6 +155,14 @@ def test_labelled_files_give_their_columns_of_texts(finetuned_run, tmp_path):
     assert load(tmp_path / "small").vocabulary.tokens[5:] == ("walk", "jump", "the", "a", "##s")
 
 
+def test_labelled_files_are_read_as_training_reads_them(finetuned_run, tmp_path):
+    path = tmp_path / "rows.tsv"
+    path.write_text("one\ttwo\njump\tthe\nwalks\n", encoding="utf-8")
+    dataset = DatasetConfig(text="one", text_pair="two", skip_short_rows=True)
+    trim_vocabulary(finetuned_run.path, tmp_path / "small", [path], dataset=dataset)
+    assert load(tmp_path / "small").vocabulary.tokens[5:] == ("jump", "the")
+
+
 def test_the_command_prints_its_report(finetuned_run, files, tmp_path):
     result = warm_processes.run_script(
         "tfrecords_tools.trim_vocabulary", f"--from={finetuned_run.path}", f"--to={tmp_path}/small",
