@@ -70,12 +70,13 @@ class LiteRTModel:
         answers = self.answer_ids(self.text_inputs(batch.texts, batch.pairs))
         return {name: batch.answer(values) for name, values in answers.items()}
 
-    def answer_ids(self, inputs: dict) -> dict:
+    def answer_ids(self, inputs: dict, positions=None, name: str = "texts[{}]") -> dict:
         """The file's outputs for rows of token ids: name -> float32 array of shape (rows, ...).
 
         Args:
           inputs: ENCODER_INPUTS, int32 arrays of shape (rows, any length), 0 behind the text; of a file for
             choices (rows, choices, any length).
+          positions, name: as for `require_finite_answers`.
 
         Raises:
           ValueError: for another shape, a row without tokens or with more than the file's longest length, or
@@ -83,16 +84,17 @@ class LiteRTModel:
         """
         self._check_shape(np.shape(inputs["input_ids"]))
         number = len(inputs["input_ids"])
-        answers = {name: np.zeros((number, *shape), np.float32) for name, shape in self.outputs.items()}
+        answers = {output: np.zeros((number, *shape), np.float32) for output, shape in self.outputs.items()}
         for row in range(number):
-            features = {name: inputs[name][row : row + 1] for name in ENCODER_INPUTS}
+            features = {key: inputs[key][row : row + 1] for key in ENCODER_INPUTS}
             length = self.length_for(features["input_mask"])
-            outputs = self.run({name: _fit_length(ids, length) for name, ids in features.items()}, length)
-            for name, value in outputs.items():  # an output for every token is shorter in a shorter signature
+            outputs = self.run({key: _fit_length(ids, length) for key, ids in features.items()}, length)
+            for output, value in outputs.items():
+                # An output for every token is shorter in a shorter signature.
                 position: tuple = (row, *map(slice, value.shape[1:]))
-                answers[name][position] = value[0]
+                answers[output][position] = value[0]
         for values in answers.values():
-            require_finite_answers(values, self.path)
+            require_finite_answers(values, self.path, positions, name)
         return answers
 
     def length_for(self, mask) -> int:

@@ -77,10 +77,13 @@ class LoadedFile(TextAnswers):
             )
         return _Predictor(self, inputs)
 
-    def outputs(self, texts, text_pairs=None) -> tuple[dict, np.ndarray]:
-        """(the file's outputs for lists of texts or of pairs, bool (texts,): whether each was cut)."""
+    def outputs(self, texts, text_pairs=None, **named) -> tuple[dict, np.ndarray]:
+        """(the file's outputs for lists of texts or of pairs, bool (texts,): whether each was cut).
+
+        `named` are `positions` and `name`, as for `require_finite_answers`.
+        """
         rows, cut = self.text_inputs.rows(texts, text_pairs)
-        return self._model.answer_ids(rows), cut
+        return self._model.answer_ids(rows, **named), cut
 
     def embed(self, texts, prompt_name: str | None = None, task: str | None = None) -> np.ndarray:
         """One vector for each text, as the file was exported: float32 (texts, width); (width,) for one text.
@@ -123,7 +126,7 @@ class _Predictor:
     def answers(self, inputs: dict, positions=None, name="texts[{}]", raw_scores=False) -> list[dict]:
         loaded, serving = self._loaded, self._loaded.task.serving
         prompted = [[loaded.task.default_prompt + text for text in texts] for texts in inputs.values()]
-        outputs, cut = loaded.outputs(*prompted)
+        outputs, cut = loaded.outputs(*prompted, positions=positions, name=name)
         self._has_warned = self._has_warned or loaded.warn_of_cut_text(cut, positions, name)
         served = {key: np.asarray(values) for key, values in serving.served(outputs).items()}
         examples = [dict(zip(inputs, row, strict=True)) for row in zip(*inputs.values(), strict=True)]

@@ -44,6 +44,12 @@ class VectorsConfig:
         values, absent = dataclasses.asdict(self), dataclasses.asdict(type(self)())
         return {name: value for name, value in values.items() if value != absent[name]}
 
+    def with_prompts(self, other: "VectorsConfig | None") -> "VectorsConfig":
+        """The same with the prompts of another way to make vectors, where it has none."""
+        if self.prompts or other is None:
+            return self
+        return dataclasses.replace(self, prompts=other.prompts, default_prompt_name=other.default_prompt_name)
+
     def prompt(self, name: str | None = None) -> str:
         """What stands before a text: the prompt of this name, or the default one; "" for none.
 

@@ -68,6 +68,20 @@ def test_a_classifiers_file_compares_vectors_as_its_run(exported):
     np.testing.assert_allclose(file.similarity(vectors, vectors), run.similarity(vectors, vectors), atol=1e-6)
 
 
+def test_a_text_whose_answer_is_not_finite_has_the_number_of_its_example(exported, monkeypatch):
+    """Texts are asked by their lengths."""
+    file = kbert.load(exported[1] / "model_float32.tflite")
+    run, calls = file._model.run, []
+
+    def broken_for_the_longest(inputs, length):
+        calls.append(int(inputs["input_mask"].sum()))
+        return {name: value * (np.nan if calls[-1] > 4 else 1) for name, value in run(inputs, length).items()}
+
+    monkeypatch.setattr(file._model, "run", broken_for_the_longest)
+    with pytest.raises(ValueError, match=r"not finite .* for examples\[1\]:"):
+        file.predict(["walk", "jump the a", "jump", "a"])
+
+
 def test_a_file_is_no_model_of_keras(exported):
     file = kbert.load(exported[1] / "model_float32.tflite")
     for ask in (kbert.FeatureExtractor, kbert.Predictor, lambda model: kbert.evaluate(model, "dev.tsv")):

@@ -139,6 +139,8 @@ def _expansion(values, report):
 
 def read_cross_encoder(modules, shared, report):
     _refuse_lengths(shared, report)
+    if any(shared.get("prompts", {}).values()):
+        report.note("prompts of a cross-encoder are not kept: none stands before a text unless it is named")
     return _modules(None)
 
 

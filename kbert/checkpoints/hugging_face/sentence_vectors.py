@@ -225,9 +225,9 @@ def _pooling_mode(settings, path):
 
 def pooling_values(pooling: PoolingConfig, width: int) -> dict:
     """The config.json of a Pooling: of the modes the seven booleans, which all versions read; a list where
-    these have another order."""
+    these have another order, or one of them twice."""
     values: dict = {"word_embedding_dimension": width, "include_prompt": pooling.include_prompt}
-    if sorted(pooling.modes, key=list(POOLING_MODES.values()).index) == list(pooling.modes):
+    if [mode for mode in POOLING_MODES.values() if mode in pooling.modes] == list(pooling.modes):
         return values | {
             f"pooling_mode_{theirs}": ours in pooling.modes for theirs, ours in POOLING_MODES.items()
         }

@@ -113,7 +113,8 @@ class LateInteraction(InBatchTask):
           ValueError: for a `query_length` beside queries of another fixed length.
         """
         if not isinstance(pooling, TokenVectorsConfig) and not self._further_pooling:
-            pooling = TokenVectorsConfig.colbert(self.settings.query_length or _QUERY_LENGTH)
+            usual = TokenVectorsConfig.colbert(self.settings.query_length or _QUERY_LENGTH)
+            pooling = usual.with_prompts(pooling)
         expansion, length = getattr(pooling, "query_expansion", None), self.settings.query_length
         if expansion and expansion.strategy == FIXED:
             require(

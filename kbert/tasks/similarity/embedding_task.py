@@ -116,8 +116,10 @@ class EmbeddingTask(Task):
         return self._filled(self.vectors_class(**self._further_pooling))
 
     def with_pooling(self, pooling):
-        """The same task; where its settings leave pooling or normalization open, with those of `pooling`."""
-        filled = self._filled(pooling if isinstance(pooling, self.vectors_class) else self.pooling)
+        """The same task; where its settings leave pooling or normalization open, with those of `pooling`, and
+        with its prompts, of whatever vectors it is."""
+        is_alike = isinstance(pooling, self.vectors_class)
+        filled = self._filled(pooling if is_alike else self.pooling.with_prompts(pooling))
         own = {setting: getattr(filled, name) for name, setting in self.own_settings.items()}
         further = {name: value for name, value in filled.changes.items() if name not in self.own_settings}
         return type(self)(**self.get_config() | own | ({"further_pooling": further} if further else {}))

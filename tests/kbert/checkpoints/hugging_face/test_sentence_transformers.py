@@ -13,9 +13,11 @@ import kbert
 from kbert.checkpoints.conversion.resizing import with_vocabulary
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.checkpoints.hugging_face.sentence_transformers import LENGTH_FILES, read_sentence_modules
+from kbert.checkpoints.hugging_face.sentence_vectors import pooling_values
 from kbert.checkpoints.model_loading import initialize
 from kbert.checkpoints.model_variables import require_parts
 from kbert.config import DatasetConfig
+from kbert.config.pooling_config import PoolingConfig
 from kbert.encoder import BertEncoder
 from kbert.tasks import TASKS
 from kbert.tasks.similarity.vectors import similarities
@@ -222,6 +224,15 @@ def test_modules_stand_in_the_order_of_their_list(folder):
     (folder / "modules.json").write_text(json.dumps(modules[::-1]))
     with pytest.raises(ValueError, match="lists the modules Pooling, Transformer of a"):
         read_sentence_modules(folder)
+
+
+@pytest.mark.parametrize("mode", ["mean+mean", "cls+mean", "mean+cls", "cls+cls+max"])
+def test_poolings_come_back_in_their_order_and_number(mode):
+    width, pooling = 8, PoolingConfig(mode)
+    values = pooling_values(pooling, width)
+    listed = [name for name in values.get("pooling_mode", ())]
+    booleans = [name for name, value in values.items() if name.startswith("pooling_mode_") and value]
+    assert len(listed or booleans) == len(pooling.modes)
 
 
 def test_the_classifier_of_setfit_is_named(folder):

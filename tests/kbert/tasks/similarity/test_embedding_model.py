@@ -82,6 +82,17 @@ def test_a_task_keeps_what_its_checkpoint_says_of_vectors(name):
     json.dumps(task.get_config())
 
 
+@pytest.mark.parametrize("name", ["sparse_embedding", "late_interaction"])
+def test_other_vectors_keep_the_prompts(name):
+    plain, task = TASKS[name]().with_pooling(None), TASKS[name]().with_pooling(PROMPTED)
+    kept = {"prompts": PROMPTED.prompts, "default_prompt_name": "query"}
+    assert task.pooling == dataclasses.replace(plain.pooling, **kept) and task.prompts[0] == "the "
+    assert TASKS.recorded(TASKS.to_record(task)).pooling == task.pooling
+    own = dataclasses.replace(plain.pooling, prompts={"query": "a "})
+    again = TASKS[name]().with_pooling(own).with_pooling(PROMPTED)
+    assert again.pooling == own
+
+
 def test_settings_of_a_task_come_before_those_of_its_checkpoint():
     task = CosineSimilarity(pooling="max", normalize=True).with_pooling(PROMPTED)
     assert task.pooling == dataclasses.replace(PROMPTED, mode="max", normalize=True)
