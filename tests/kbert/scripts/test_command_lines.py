@@ -119,7 +119,7 @@ def test_pairs_where_none_are_expected_are_refused_before_any_weight_is_read(fin
         (
             "run_evaluation",
             ["--eval_file=b.tsv", "--html_file={0}/a.html", "--output_file={0}/a.html"],
-            "give two names",
+            "give each file a name",
         ),
     ],
 )
