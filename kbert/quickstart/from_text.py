@@ -16,7 +16,7 @@ from kbert.files.text_file import read_lines
 from kbert.files.whole_file import write_json
 from kbert.manifest import read_manifest
 from kbert.quickstart.answers import ask_every_way
-from kbert.quickstart.recipe import run_recipe, text_folder
+from kbert.quickstart.recipe import PAGES, run_recipe, text_folder
 from kbert.reports.page import render
 from kbert.reports.page import write_page as write_html_page
 from kbert.reports.run_charts import draw_curves
@@ -27,6 +27,7 @@ from kbert.runs.run_directory import RunDirectory
 from kbert.tasks.pages.content import shortened
 
 _COLUMNS = 99
+_RESULTS, _PICTURE, _PAGE = PAGES
 
 
 def quickstart(output_dir: Path):
@@ -61,8 +62,8 @@ def quickstart(output_dir: Path):
         },
         "kbert quickstart",
     )
-    (output_dir / "curves.png").write_bytes(curves)
-    write_json(results, output_dir / "results.json")
+    (output_dir / _PICTURE).write_bytes(curves)
+    write_json(results, output_dir / _RESULTS)
     write_page(results, curves, paths["this page"])
     print("\n" + results_table(results))
 
@@ -99,7 +100,7 @@ def paths_in(output_dir: Path) -> dict[str, Path]:
         "classifier run": output_dir / "classifiers" / "seed-1",
         "SavedModel": output_dir / "serving" / "library_area",
         "LiteRT": output_dir / "litert",
-        "this page": output_dir / "index.html",
+        "this page": output_dir / _PAGE,
     }
 
 

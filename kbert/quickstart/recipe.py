@@ -16,14 +16,14 @@ from kbert.shipped_configs import configs_directory
 
 FOLDER = configs_directory() / "quickstart"
 _MARKER = ".kbert_quickstart"  # a folder with this file is an earlier quickstart and may be replaced
-_PAGES = ("results.json", "curves.png", "index.html")  # what stands beside the files of the steps
+PAGES = ("results.json", "curves.png", "index.html")  # what `from_text` writes beside the files of the steps
 _WRITTEN = re.compile(r"\$run/([\w.]+)")
 _INDENT = "     "  # of what a step prints
 _VALUE = re.compile(r"^(\w+)=(.*)", re.MULTILINE)
 _STEP = re.compile(r"^# (.+)\n(kbert (?:.*\\\n)*.*)", re.MULTILINE)
 
 
-def run_recipe(recipe: str, output_dir: Path, inputs: Iterable[str] = (), **values: str) -> list[dict]:
+def run_recipe(recipe: str, output_dir: Path, inputs: Iterable[str | Path] = (), **values: str) -> list[dict]:
     """Runs the steps of a recipe one by one, in an empty folder; an earlier quickstart in it is removed.
 
     Each step is shown with its title and its command; its output goes to the terminal and to `logs`.
@@ -86,13 +86,13 @@ def text_folder() -> Path:
 def _prepared_folder(output_dir, inputs):
     """The lock of the folder, which is made, and holds nothing then but its folder `logs`."""
     output_dir.mkdir(parents=True, exist_ok=True)
-    names = {path.name for path in output_dir.iterdir()}
+    names = {path.name for path in output_dir.iterdir()} - {LOCK_FILE}  # a start that was killed leaves it
     if names and _MARKER not in names:
         raise ValueError(
             f"--output_dir={output_dir} holds other files; choose a new folder for the quickstart."
         )
-    paths = [name for name in inputs if Path(name).exists()]  # the others are names of hubs
-    inside = [name for name in paths if Path(name).resolve().is_relative_to(output_dir.resolve())]
+    paths = [Path(name) for name in inputs if Path(name).exists()]  # the others are names of hubs
+    inside = [str(path) for path in paths if path.resolve().is_relative_to(output_dir.resolve())]
     if others := sorted({*inside, *(names - _own_names())}):
         raise ValueError(
             f"--output_dir={output_dir} is an earlier quickstart, which is removed, and {', '.join(others)} "
@@ -101,7 +101,7 @@ def _prepared_folder(output_dir, inputs):
     lock = lock_folder(output_dir)
     if names:
         print(f"removing the earlier quickstart in {output_dir}")
-    for name in names - {_MARKER, LOCK_FILE}:
+    for name in names - {_MARKER}:
         path = output_dir / name
         shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
     (output_dir / _MARKER).touch()
@@ -112,13 +112,7 @@ def _prepared_folder(output_dir, inputs):
 def _own_names():
     """What the quickstarts write into their folders."""
     sources = [path.read_text(encoding="utf-8") for path in FOLDER.glob("*.sh")]
-    return {
-        *_PAGES,
-        _MARKER,
-        LOCK_FILE,
-        "logs",
-        *(name for text in sources for name in _WRITTEN.findall(text)),
-    }
+    return {*PAGES, _MARKER, "logs", *(name for text in sources for name in _WRITTEN.findall(text))}
 
 
 def _run(command, log):

@@ -22,6 +22,7 @@ from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.extras import require
 from kbert.files.output_path import require_local
+from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.quickstart import from_text
 from kbert.quickstart.recipe import run_recipe
 
@@ -45,9 +46,7 @@ def run_quickstart(
     output_dir = Path(output_dir)
     if init_checkpoint:
         formats.require_checkpoint(init_checkpoint)
-        if train_file and not Path(train_file).is_file():
-            raise ValueError(f"--train_file={train_file} does not exist.")
-        inputs = [init_checkpoint, *filter(None, [train_file])]
+        inputs = [init_checkpoint, *(source_files(train_file) if train_file else ())]
         run_recipe("from_pretrained.sh", output_dir, inputs, **encoder_and_data(init_checkpoint, train_file))
     elif train_file:
         raise ValueError("--train_file goes with --init_checkpoint, the encoder to fine-tune; give both.")

@@ -47,7 +47,6 @@ _ACTIVATIONS_BACK = {"gelu_erf": "gelu", "gelu": "gelu_new"} | {
 
 SEVERAL_LABELS = "multi_label_classification"
 _PROBLEM_TYPES = ("single_label_classification", SEVERAL_LABELS, "regression")
-# Where a head's own dropout stands.
 # Of ElectraForMultipleChoice, what makes one vector of a sequence: transformers' defaults.
 _SUMMARY = {"summary_type": "first", "summary_use_proj": True, "summary_activation": "gelu"}
 # Rates that transformers has beside those of the layers -> what takes hidden_dropout_prob for it.

@@ -122,9 +122,8 @@ def hard_negatives(
         )
     retriever = make_retriever(run_dir, vectors_dir=vectors_dir)
     judge = None if cross_encoder is None else as_loaded(cross_encoder)
-    if isinstance(
-        retriever, retrievers.RerankingRetriever
-    ):  # which never reads a positive that its first one misses
+    if isinstance(retriever, retrievers.RerankingRetriever):
+        # It never reads a positive that its first one misses.
         judge, retriever = judge or retriever.loaded, retriever.first
     if judge:
         judge.rank("", [])  # refuses a model that ranks no texts, before the search

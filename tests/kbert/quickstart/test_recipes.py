@@ -87,6 +87,10 @@ def test_other_files_are_left_alone_and_an_earlier_quickstart_is_removed(short_r
     (short_recipe / "mine.csv").unlink()
     with lock_folder(short_recipe), pytest.raises(BlockingIOError, match="is working in"):
         run_recipe("short.sh", short_recipe)
+    begun = short_recipe.with_name("begun")  # killed before it wrote anything
+    begun.mkdir()
+    lock_folder(begun).close()
+    assert len(run_recipe("short.sh", begun)) == 2
     (short_recipe / ".kbert_quickstart").unlink()
     with pytest.raises(ValueError, match=r"holds other files; choose a new folder for the quickstart\."):
         run_recipe("short.sh", short_recipe)
