@@ -23,7 +23,7 @@ _VALUE = re.compile(r"^(\w+)=(.*)", re.MULTILINE)
 _STEP = re.compile(r"^# (.+)\n(kbert (?:.*\\\n)*.*)", re.MULTILINE)
 
 
-def run_recipe(recipe: str, output_dir: Path, inputs: Iterable[str | Path] = (), **values: str) -> list[dict]:
+def run_recipe(recipe: str, output_dir: Path, inputs: Iterable[Path] = (), **values: str) -> list[dict]:
     """Runs the steps of a recipe one by one, in an empty folder; an earlier quickstart in it is removed.
 
     Each step is shown with its title and its command; its output goes to the terminal and to `logs`.
@@ -91,8 +91,8 @@ def _prepared_folder(output_dir, inputs):
         raise ValueError(
             f"--output_dir={output_dir} holds other files; choose a new folder for the quickstart."
         )
-    paths = [Path(name) for name in inputs if Path(name).exists()]  # the others are names of hubs
-    inside = [str(path) for path in paths if path.resolve().is_relative_to(output_dir.resolve())]
+    existing = [path for path in inputs if path.exists()]  # the others are names of hubs
+    inside = [str(path) for path in existing if path.resolve().is_relative_to(output_dir.resolve())]
     if others := sorted({*inside, *(names - _own_names())}):
         raise ValueError(
             f"--output_dir={output_dir} is an earlier quickstart, which is removed, and {', '.join(others)} "

@@ -46,7 +46,7 @@ def run_quickstart(
     output_dir = Path(output_dir)
     if init_checkpoint:
         formats.require_checkpoint(init_checkpoint)
-        inputs = [init_checkpoint, *(source_files(train_file) if train_file else ())]
+        inputs = [Path(init_checkpoint), *(source_files(train_file) if train_file else ())]
         run_recipe("from_pretrained.sh", output_dir, inputs, **encoder_and_data(init_checkpoint, train_file))
     elif train_file:
         raise ValueError("--train_file goes with --init_checkpoint, the encoder to fine-tune; give both.")

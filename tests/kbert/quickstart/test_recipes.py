@@ -83,7 +83,7 @@ def test_other_files_are_left_alone_and_an_earlier_quickstart_is_removed(short_r
         ([short_recipe / "vocab.txt"], "vocab"),
     ):
         with pytest.raises(ValueError, match=f"and .*{lost}.* in it would be lost; move that"):
-            run_recipe("short.sh", short_recipe, map(str, inputs))
+            run_recipe("short.sh", short_recipe, map(Path, inputs))
     (short_recipe / "mine.csv").unlink()
     with lock_folder(short_recipe), pytest.raises(BlockingIOError, match="is working in"):
         run_recipe("short.sh", short_recipe)
