@@ -29,6 +29,7 @@ from kbert.manifest import Manifest, describe_shards
 from kbert.tasks import TASKS
 from kbert.tasks.file_columns import check_file, require_read, task_files
 from kbert.tokenization import text_inputs
+from kbert.tokenization.written_tokens import say_written_tokens
 from tfrecords_tools.records import record_statistics, record_writer, statistics_page, tfrecord_files
 from tfrecords_tools.vocabulary.vocabulary_source import read_source
 from tfrecords_tools.work.worker_pool import StoredVocabulary, WorkerPool, byte_batches
@@ -127,13 +128,9 @@ def create_finetuning_data(
         shards = record_writer.ShardWriter(folder, settings.task, num_shards, compression, shuffle_seed)
         with WorkerPool(num_workers) as pool, shards:
             progress = Progress("Wrote", "examples", checked.num_examples if checked else None)
+            rows = _read_rows(job, input_file, vocabulary)
             counted = _write(
-                job,
-                input_file,
-                pool,
-                shards,
-                record_statistics.RecordStatistics(features, vocabulary),
-                progress,
+                job, rows, pool, shards, record_statistics.RecordStatistics(features, vocabulary), progress
             )
         statistics = _statistics(counted, vocabulary, dataset)
         record_statistics.warn_of_unknown_pieces(statistics["unknown_share"])
@@ -177,9 +174,15 @@ def _complete_dataset(settings, input_file):
     return files.complete_dataset(settings.dataset, files.read_examples(input_file, settings.dataset))
 
 
-def _write(job, input_file, pool, shards, counted, progress):
+def _read_rows(job, input_file, vocabulary):
+    """The examples of a labelled file; says of them what training says."""
+    for row in TASKS[job.task].files.read_examples(input_file, job.dataset):
+        say_written_tokens([row], vocabulary, input_file)
+        yield row
+
+
+def _write(job, rows, pool, shards, counted, progress):
     """Writes all examples to the shards; returns their statistics."""
-    rows = TASKS[job.task].files.read_examples(input_file, job.dataset)
     batches = byte_batches(rows, _CHARACTERS_AT_ONCE, size=_characters_of_row)
     for records, new_counts in pool.map(functools.partial(encode_rows, job), batches):
         shards.write(records)

@@ -8,7 +8,7 @@ r"""Script: corpus + vocabulary -> masked TFRecords for pretraining.
 Defaults are those of the original create_pretraining_data.py, as are most names of flags. It uses all
 cores, or an Apache Beam cluster. The records depend on the input, the seed and the settings alone. A command
 that is killed leaves OUTPUT_DIR.unfinished, and the same command resumes it. A command that fails because of
-its input leaves nothing.
+its input leaves nothing of its own.
 """
 
 import dataclasses

@@ -80,7 +80,7 @@ def check_output_folder(path: str | Path, inputs: Iterable[str | Path] = ()):
     _require_writable(path.resolve())  # a link stays, and its folder is written
     inputs = list(inputs)
     _refuse_inputs("output folder", path, inputs)
-    own = _identity(path)
+    own = identity(path)
     if own is None:
         return
     for source in inputs:
@@ -109,7 +109,7 @@ def other_files(folder: str | Path, own: Collection[str]) -> list[str]:
 
 def _require_replaceable(path):
     """A finished folder is renamed to its path, which neither a mount point nor a working folder survives."""
-    own = _identity(path)
+    own = identity(path)
     if own is None and path.resolve().exists():
         raise ValueError(f"{path} leads through a folder that does not exist; give {path.resolve()}.")
     if os.path.ismount(path.resolve()):
@@ -118,7 +118,7 @@ def _require_replaceable(path):
         here = Path.cwd()
     except FileNotFoundError:  # somebody has deleted it
         return
-    if own is not None and own in (_identity(here), *_identities_above(here)):
+    if own is not None and own in (identity(here), *_identities_above(here)):
         raise ValueError(
             f"{path} is the folder that you are in, or lies above it, and would be replaced as a whole; give "
             "a folder inside it."
@@ -137,23 +137,23 @@ def _require_writable(path):
 
 
 def _refuse_inputs(what, path, inputs):
-    own, above = _identity(path), _identities_above(path)
+    own, above = identity(path), _identities_above(path)
     for source in inputs:
-        identity = _identity(source)
-        if identity is None:
+        source_identity = identity(source)
+        if source_identity is None:
             continue
-        if identity == own:
+        if source_identity == own:
             raise ValueError(
                 f"{what} {path} is the input {source} itself, which would be lost; choose another name."
             )
-        if identity in above:
+        if source_identity in above:
             raise ValueError(
                 f"{what} {path} lies in the input folder {source}, so the next run would read it as input; "
                 "choose a folder outside it."
             )
 
 
-def _identity(path):
+def identity(path: str | Path) -> tuple[int, int] | None:
     """(device, inode) of a file or folder, the same for all its paths; None if it does not exist."""
     try:
         status = os.stat(path)
@@ -166,4 +166,4 @@ def _identities_above(path):
     """The identities of all folders above a path, which need not exist, and above the target of a link."""
     spelled = Path(os.path.abspath(path))
     folders = {*spelled.parents, *spelled.resolve().parents}
-    return {_identity(folder) for folder in folders} - {None}
+    return {identity(folder) for folder in folders} - {None}

@@ -139,8 +139,8 @@ def find_encoding(path: str | Path, encoding: str | None = None) -> str:
 def has_line_feeds_as_bytes(path: str | Path) -> bool:
     """Whether a plain file can be cut at its line feeds without decoding it: not UTF-16 and UTF-32."""
     with open(path, "rb") as stream:
-        marked = marked_encoding(stream.read(len(codecs.BOM_UTF32_LE)))
-    return marked is None or cuts_at_line_feeds(marked)
+        first = stream.read(len(codecs.BOM_UTF32_LE))
+    return cuts_at_line_feeds(marked_encoding(first) or unmarked_wide_encoding(first) or "utf-8")
 
 
 def _unmarked(wide):

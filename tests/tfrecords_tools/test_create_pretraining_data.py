@@ -544,6 +544,29 @@ def test_unfinished_work_outlives_a_package_that_is_missing(tmp_path, corpus, mo
     assert sorted((tmp_path / "out.unfinished").rglob("*")) == done
 
 
+def test_unfinished_work_outlives_what_is_wrong_in_a_run_that_resumes_it(tmp_path, small_blocks, monkeypatch):
+    files, _ = write_numbered_corpus(tmp_path)
+    real, unfinished = tokenization_stage.tokenize_group, tmp_path / "out.unfinished"
+
+    def fails(error):
+        def tokenize(job, piece):
+            if any(job.tokens.glob("*.json")):
+                raise error
+            real(job, piece)
+
+        return tokenize
+
+    for error in (KeyboardInterrupt(), ValueError("a vocabulary that is broken")):
+        monkeypatch.setattr(tokenization_stage, "tokenize_group", fails(error))
+        with pytest.raises(type(error)):
+            create_pretraining_data(*files, tmp_path / "out", **SMALL)
+        assert len([*unfinished.glob("tokens/*.json")]) == 1
+    shutil.rmtree(unfinished)
+    with pytest.raises(ValueError, match="a vocabulary that is broken"):
+        create_pretraining_data(*files, tmp_path / "out", **SMALL)
+    assert not unfinished.exists(), "nothing but what this run began"
+
+
 def kinds_of_vocabularies():
     corpus_lines = small_corpus.sentences(300, random.Random(2))
     mpnet = ("<s>", "<pad>", "</s>", "<unk>", *small_corpus.TOKENS, "<mask>")

@@ -1,4 +1,4 @@
-"""Finds the files of a corpus, and says what they hold. Standard library only."""
+"""Finds the files of a corpus, and says what they hold."""
 
 import os
 from glob import glob
@@ -7,7 +7,10 @@ from pathlib import Path
 from kbert.files.compression import find_compression
 from kbert.files.file_format import format_by_name, require_text_format
 from kbert.files.json_file import parse_json
+from kbert.files.output_path import identity
 from kbert.files.text_file import numbered_lines, require_line_feeds
+from kbert.tokenization.base_vocabulary import BERT_TOKENS
+from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
 
 _COMPRESSED_TO_TEXT = 4
 
@@ -18,11 +21,13 @@ def input_files(patterns) -> list[Path]:
     Args:
       patterns: a path, a list of paths or globs, or one string of them separated by commas. A folder stands
         for all files in it and its subfolders, except files and folders whose name begins with a dot. The
-        path of an existing file is never read as a glob, whatever characters it has.
+        path of an existing file is never read as a glob, whatever characters it has. A file with several
+        names (links) is read by the first.
 
     Raises:
-      ValueError: when a pattern matches no file, all files are empty, a file's compression is not supported
-        (or needs a package that is not installed), or JSON lines have a name of text.
+      ValueError: when a pattern matches no file, or a folder without the files in it; all files are empty, a
+        file's compression is not supported (or needs a package that is not installed), JSON lines have a name
+        of text, or a file is a vocabulary.
     """
     patterns = _separated(patterns)
     if not patterns:
@@ -31,8 +36,8 @@ def input_files(patterns) -> list[Path]:
     for pattern in patterns:
         path = Path(pattern)
         matches = [path] if path.exists() else [Path(match) for match in glob(str(pattern), recursive=True)]
-        # A folder that a glob matches is not searched: with ** the glob matches its files too.
         files = _files_below(path) if path.is_dir() else [match for match in matches if match.is_file()]
+        _require_folders_read(pattern, matches, files)
         if not files:
             problem = "holds no files" if path.is_dir() else "matches no file"
             raise ValueError(
@@ -40,7 +45,7 @@ def input_files(patterns) -> list[Path]:
                 "give text files, a folder or a glob such as 'corpus/*.txt'."
             )
         paths.update(files)
-    files = sorted(paths)
+    files = list({identity(file): file for file in sorted(paths, reverse=True)}.values())[::-1]
     for file in files:
         _check_readable(file)
     if not any(file.stat().st_size for file in files):
@@ -71,21 +76,37 @@ def _files_below(folder: Path) -> list[Path]:
     return [file for file in files if file.is_file()]
 
 
+def _require_folders_read(pattern, matches, files):
+    """Refuses a glob such as `corpus/*` that matches folders, but not what they hold; with ** it does."""
+    read = {parent for file in files for parent in file.parents}
+    for folder in matches:
+        if folder.is_dir() and folder not in read and _files_below(folder):
+            raise ValueError(
+                f"input {str(pattern)!r} matches the folder {folder}, but not the files in it; give the "
+                "folder itself too, or a glob of files alone such as 'corpus/*.txt'."
+            )
+
+
 def _check_readable(file: Path):
     if not os.access(file, os.R_OK):
         raise ValueError(f"{file} may not be read by this user; change its permissions or leave it out.")
     require_text_format(file, "text or JSON lines")
     require_line_feeds(file)
-    if format_by_name(file) is None and _begins_with_object(file):
+    first = next((line for _, _, line in numbered_lines(file)), "")
+    if file.name in VOCABULARY_FILES or str(first).strip() == BERT_TOKENS.pad:
+        raise ValueError(
+            f"{file} is a tokenizer's file, by its name or first line, and no text to learn from; give "
+            "inputs without it, for example a narrower glob."
+        )
+    if format_by_name(file) is None and _is_object(first):
         ending = f".jsonl{file.suffix if find_compression(file) else ''}"
         raise ValueError(
             f"{file} begins with a JSON object, but its name is that of a text; end the name in {ending}."
         )
 
 
-def _begins_with_object(file):
-    """Whether the first line of a file is a JSON object, but for an empty one, as programs have it."""
-    line = next((line for _, _, line in numbered_lines(file)), "")
+def _is_object(line):
+    """Whether a line is a JSON object, but for an empty one, as programs have it."""
     try:
         value = parse_json(line, "") if isinstance(line, str) and line.startswith("{") else None
         return bool(value) and isinstance(value, dict)

@@ -145,12 +145,15 @@ class PretrainingJob:
     def removed_on_wrong_input(self):
         """Deletes the folder if the block, which reads the corpus, raises ValueError.
 
-        The user must then change the corpus or the settings, and neither can resume this work.
+        The user must then change the corpus or the settings, and neither can resume this work. What an
+        earlier run finished stays: it read the same corpus, so something else may be wrong now.
         """
+        is_new = not any(self.tokens.iterdir())
         try:
             yield
         except ValueError:
-            shutil.rmtree(self.path, ignore_errors=True)
+            if is_new:
+                shutil.rmtree(self.path, ignore_errors=True)
             raise
 
 

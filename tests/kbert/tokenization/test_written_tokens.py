@@ -11,6 +11,7 @@ from kbert.input_pipelines.source_rows import make_rows
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.written_tokens import say_written_tokens
+from tfrecords_tools.create_finetuning_data import create_finetuning_data
 
 BERT = Vocabulary([*BERT_TOKENS, "a"], True)
 MPNET = Vocabulary([*ROBERTA_TOKENS, "a"], True, special_tokens=ROBERTA_TOKENS)
@@ -81,4 +82,13 @@ def test_a_labelled_file_says_it(tmp_path, vocabulary, caplog):
     task = kbert.SequenceClassification(["x", "y"])
     data = LabelledFile(file, task.files, DatasetConfig())
     make_rows(data, task, kbert.TextInputs(vocabulary, 8))
+    assert f"{file}: texts hold [SEP] written out" in caplog.text
+
+
+def test_records_of_a_labelled_file_say_it(tmp_path, vocabulary, caplog):
+    file, config = tmp_path / "train.tsv", tmp_path / "config.toml"
+    file.write_text("text\tlabel\na\tx\nb [SEP] c\ty\n")
+    config.write_text('task = "sequence_classification"\nmax_seq_length = 8\n')
+    vocabulary.write(tmp_path / "vocab.txt")
+    create_finetuning_data(config, file, tmp_path / "records", vocab_file=tmp_path / "vocab.txt")
     assert f"{file}: texts hold [SEP] written out" in caplog.text

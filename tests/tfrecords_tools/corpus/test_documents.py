@@ -175,6 +175,8 @@ def test_a_file_of_wide_characters_is_one_unit(tmp_path, encoding, name):
     path.write_text("\n".join(texts), encoding=f"{encoding}-le")
     with pytest.raises(ValueError, match=f"line 1 is {encoding.upper()}-LE without a byte order mark"):
         read_all(path)
+    lines, problems = lines_of(path, 4)
+    assert (lines, problems.count) == ([], 1)
 
 
 def test_what_is_no_text_or_has_other_lines_is_refused_before_it_is_read(tmp_path):
@@ -225,8 +227,34 @@ def test_a_folder_stands_for_all_files_below_it_but_hidden_ones(tmp_path):
         (tmp_path / name).write_text("x", encoding="utf-8")
     found = input_files(f"{tmp_path}/z.gz, {tmp_path}")
     assert [str(path.relative_to(tmp_path)) for path in found] == ["b/a.jsonl", "b/c/d.txt", "z.gz"], "once"
-    # A glob that meets a folder does not enter it.
-    assert [path.name for path in input_files(f"{tmp_path}/*")] == ["z.gz"]
+    assert input_files(f"{tmp_path}/**") == found, "a glob with ** meets the files of its folders"
+    for pattern in ("*", "b*", "**/c*"):
+        with pytest.raises(ValueError, match="matches the folder .*, but not the files in it"):
+            input_files(f"{tmp_path}/{pattern}")
+    assert [path.name for path in input_files(f"{tmp_path}/z*")] == ["z.gz"]
+
+
+def test_a_file_with_several_names_is_read_once(tmp_path, monkeypatch):
+    (tmp_path / "a.txt").write_text("x", encoding="utf-8")
+    (tmp_path / "b.txt").symlink_to("a.txt")
+    (tmp_path / "c.txt").hardlink_to(tmp_path / "a.txt")
+    (tmp_path / "d.txt").write_text("x", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert [path.name for path in input_files(tmp_path)] == ["a.txt", "d.txt"]
+    assert [path.name for path in input_files(["a.txt", tmp_path / "a.txt", "d.txt"])] == ["a.txt", "d.txt"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("vocab.txt", "a\n"), ("mine.txt", "[PAD]\r\na\r\n"), ("merges.txt", "#version: 0.2\n")],
+)
+def test_a_vocabulary_is_no_text(tmp_path, name, content):
+    (tmp_path / "records").mkdir()
+    for file, text in (("texts.txt", "x"), (f"records/{name}", content)):
+        (tmp_path / file).write_text(text, encoding="utf-8", newline="")
+    for inputs in (tmp_path, f"{tmp_path}/**/*.txt", tmp_path / "records" / name):
+        with pytest.raises(ValueError, match=f"{name} is a tokenizer's file"):
+            input_files(inputs)
 
 
 # ------------------------------------------------------------------------------ bad input
