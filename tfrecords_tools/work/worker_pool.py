@@ -4,6 +4,7 @@ import contextlib
 import functools
 import itertools
 import multiprocessing
+import multiprocessing.forkserver
 import os
 import signal
 import sys
@@ -162,7 +163,25 @@ def _context(modules):
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["kbert.cli.quiet_tensorflow", *modules])
+    with _same_path():
+        multiprocessing.forkserver.ensure_running()
     return context
+
+
+@contextlib.contextmanager
+def _same_path():
+    """What starts here finds modules where this process does, not first in the current folder.
+
+    The fork server is sent this path and does not use it (Python 3.11 to 3.13): it took a checkout there, a
+    folder called kbert, for the package.
+    """
+    before = dict(os.environ)
+    os.environ |= {"PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def workers_worth(num_bytes: int) -> int:

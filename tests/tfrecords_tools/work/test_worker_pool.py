@@ -1,9 +1,12 @@
 import operator
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
+from tests.places import REPOSITORY
 from tfrecords_tools.work import worker_pool
 from tfrecords_tools.work.worker_pool import BYTES_WORTH_A_WORKER, WorkerPool, workers_worth
 
@@ -57,3 +60,22 @@ def test_items_are_drawn_as_they_are_needed():
         next(answers)
         assert len(drawn) < 50
         answers.close()
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="no fork server there")
+def test_a_folder_called_kbert_in_the_current_folder_is_no_code(tmp_path):
+    (tmp_path / "kbert").mkdir()
+    (tmp_path / "kbert" / "__init__.py").write_text("raise SystemExit(3)")
+    script = tmp_path / "scripts" / "negative.py"
+    script.parent.mkdir()
+    script.write_text(
+        f"import operator, os, sys\nsys.path.insert(0, {str(REPOSITORY)!r})\n"
+        "from tfrecords_tools.work.worker_pool import WorkerPool\n"
+        "if __name__ == '__main__':\n    with WorkerPool(2, ()) as pool:\n"
+        "        print(list(pool.map(operator.neg, [1, 2])), 'PYTHONSAFEPATH' in os.environ)\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
+    asked = subprocess.run(
+        [sys.executable, script], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert asked.stdout == "[-1, -2] False\n", asked.stderr
