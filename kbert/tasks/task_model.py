@@ -18,10 +18,11 @@ class TaskModel(keras.Model):
     `save`, `load_model`, `summary`, composition with other layers, `compile` and `fit` are Keras's own.
     If it is compiled without a loss, it trains on the loss of its task: `fit` then takes dicts that hold the
     features and the labels under the task's names, or the features as `x` and the labels as `y`, which needs
-    no name where the task has one label feature. Labels have the shapes of `Task.features`, and sample
-    weights are one number for each example; (batch, 1) is taken as (batch,). The loss is NaN where a
-    label is none of the task's classes. Use kbert.training instead of `fit` for several devices, for clipping
-    after the all-reduce, and for resuming.
+    no name where the task has one label feature; metrics of every output compare it with this label. Labels
+    have the shapes of `Task.features`, and sample weights are one number for each example; (batch, 1) is
+    taken as (batch,). The loss is NaN where a label is none of the task's classes. On several replicas it is
+    the mean of theirs, as Keras's own losses are. Use kbert.training instead of `fit` for the mean over their
+    examples, for negatives of all replicas, for clipping after the all-reduce, and for resuming.
 
     Args:
       task: the `Task` that built it.
@@ -56,22 +57,42 @@ class TaskModel(keras.Model):
         self.read = read
 
     def call(self, inputs, training=None, mask=None):
+        if isinstance(inputs, list | tuple):
+            raise ValueError(f"expected a dict of {', '.join(self.input)}; received a list of {len(inputs)}.")
         # A batch may also contain labels, which are not inputs.
         return super().call({name: inputs[name] for name in self.input}, training=training, mask=mask)
 
-    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
-        """The compiled loss; if there is none, the sum over the task's losses of sum / weight.
+    def compile(self, optimizer="rmsprop", loss=None, loss_weights=None, *args, **kwargs):
+        """As `keras.Model.compile`. Nothing stays of a loss and of metrics that it was compiled with before.
 
         Raises:
-          ValueError: when the labels are not in the batch, or a compiled loss does not name its output.
+          ValueError: when a loss does not name its output, or `loss_weights` have no loss.
+        """
+        if loss is not None and not isinstance(loss, dict):
+            raise ValueError(
+                f"which output is {loss} the loss of? Name it, as loss={{{next(iter(self.output))!r}: ...}}; "
+                f"the {self.task.name} model gives {', '.join(self.output)}."
+            )
+        if loss is None and loss_weights is not None:
+            raise ValueError(
+                f"loss_weights={loss_weights} are those of losses that are compiled; give loss too, or leave "
+                "them out: the task weighs its own."
+            )
+        self._compile_loss = self._compile_metrics = None
+        super().compile(optimizer, loss, loss_weights, *args, **kwargs)
+
+    def compile_from_config(self, config):
+        self.compile(**keras.saving.deserialize_keras_object(config))
+        self.optimizer.build(self.trainable_variables)
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        """The compiled loss; if there is none, the sum over the task's losses of sum / weight. To both Keras
+        adds regularizers and `add_loss`.
+
+        Raises:
+          ValueError: when the labels are not in the batch.
         """
         if self._compile_loss is not None:
-            if not isinstance(self.loss, dict):
-                raise ValueError(
-                    f"which output is {self.loss} the loss of? Name it, as "
-                    f"loss={{{next(iter(self.output))!r}: ...}}; the {self.task.name} model gives "
-                    f"{', '.join(self.output)}."
-                )
             return super().compute_loss(x, y, y_pred, sample_weight, training)
         batch = x | self._labels(y)
         if sample_weight is not None:
@@ -88,7 +109,29 @@ class TaskModel(keras.Model):
             ) from None
         # Where all weights are 0, the loss is 0.
         means = {name: keras.ops.divide_no_nan(sums[name], weights[name]) for name in sums}
-        return sum(means[name] * self.task.loss_factor(name) for name in sums)
+        loss = sum(means[name] * self.task.loss_factor(name) for name in sums)
+        loss /= tf.distribute.get_strategy().num_replicas_in_sync  # whose gradients Keras adds up
+        return loss + super().compute_loss() if self.losses else loss
+
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        """Keras's, given a label under the name of each output: by their order it would give the one label to
+        the first output, and leave out the metrics of the others.
+
+        Raises:
+          ValueError: when there is no label for an output.
+        """
+        if self._compile_metrics is not None:
+            batch, names = x | self._labels(y), list(self._label_features)
+            only = dict.fromkeys(y_pred, batch[names[0]]) if len(names) == 1 and names[0] in batch else {}
+            y = only | {output: batch[output] for output in y_pred if output in batch}
+            missing = [output for output in y_pred if output not in y]
+            if missing:
+                raise ValueError(
+                    f"metrics need a label for each output, but a batch has none for {', '.join(missing)}; "
+                    f"give it by name beside the others (y={{{missing[0]!r}: ...}})."
+                )
+            sample_weight = x.get(EXAMPLE_WEIGHTS, sample_weight)
+        return super().compute_metrics(x, y, y_pred, sample_weight)
 
     def fit(self, *args, **kwargs):
         """As `keras.Model.fit`. `sample_weight` also counts where the labels are in `x`."""
@@ -98,21 +141,40 @@ class TaskModel(keras.Model):
         """As `keras.Model.evaluate`. `sample_weight` also counts where the labels are in `x`."""
         return super().evaluate(**self._with_weights(super().evaluate, args, kwargs))
 
+    def train_on_batch(self, *args, **kwargs):
+        """As `keras.Model.train_on_batch`."""
+        return super().train_on_batch(**self._with_weights(super().train_on_batch, args, kwargs))
+
     def _with_weights(self, method, args, kwargs) -> dict:
         """The arguments of a method, with weights of examples in `x` where labels have names: Keras drops
         those of no `y`, and repeats those of several labels."""
         bound = inspect.signature(method).bind(*args, **kwargs).arguments
         bound |= bound.pop("kwargs", {})
-        if bound.get("class_weight") and isinstance(bound.get("x"), dict) and bound.get("y") is None:
-            raise ValueError(
-                "class_weight is for labels without a name: give them as y, or the task its class_weights."
-            )
+        if bound.get("class_weight") and self._compile_loss is None:
+            self._check_class_weight(bound["class_weight"], bound.get("x"), bound.get("y"))
         data = [bound.get(name) for name in ("x", "y", "sample_weight")]
         bound |= zip(("x", "y", "sample_weight"), self._weights_in_batch(*data), strict=True)
         validation = bound.get("validation_data")
         if isinstance(validation, list | tuple) and len(validation) == 3:
             bound["validation_data"] = self._weights_in_batch(*validation)
         return bound
+
+    def _check_class_weight(self, class_weight, x, y):
+        """Raises ValueError for weights that Keras would drop, or give to the largest of several labels."""
+        if isinstance(x, dict) and (y is None or isinstance(y, dict)):
+            raise ValueError(
+                "class_weight is for labels without a name: give them as y, or the task its class_weights."
+            )
+        if [*self._label_features.values()] not in ([Feature("int32", ())], [Feature("int32", (1,))]):
+            raise ValueError(
+                f"class_weight is for examples of one class each, and those of the {self.task.name} task are "
+                "not: give sample_weight, or the task its class_weights where it has them."
+            )
+        if any(isinstance(key, str) for key in class_weight):
+            raise ValueError(
+                f"class_weight={class_weight} must have the numbers of classes as keys; labels by name are "
+                "those of the task's class_weights."
+            )
 
     def _weights_in_batch(self, x, y, sample_weight):
         have_names = isinstance(x, dict) and (y is None or isinstance(y, dict))
@@ -126,7 +188,10 @@ class TaskModel(keras.Model):
         return {name: kind for name, kind in self.task.features(-1).items() if name not in self.input}
 
     def _labels(self, y) -> dict:
-        """The labels by the task's names: `y` needs none where the task has one label feature."""
+        """The labels by the task's names: `y` needs none where the task has one label feature. A list of
+        several has those of the outputs, in Keras's order."""
+        if isinstance(y, list | tuple):
+            y = y[0] if len(y) == 1 else dict(zip(sorted(self.output), y, strict=False))
         if y is None or isinstance(y, dict):
             return y or {}
         names = list(self._label_features)

@@ -170,9 +170,81 @@ def test_fit_with_features_and_labels_apart_and_weights():
     assert model.evaluate(inputs, batch["label_ids"], batch_size=ROWS, verbose=0) == whole
     with pytest.raises(ValueError, match="needs 'label_ids' in each batch.*give it by name"):
         model.evaluate(inputs, None, batch_size=ROWS, verbose=0)
-    model.compile(loss="sparse_categorical_crossentropy")
     with pytest.raises(ValueError, match="Name it, as loss={'logits'"):
-        model.fit(inputs, batch["label_ids"], verbose=0)
+        model.compile(loss="sparse_categorical_crossentropy")
+    with pytest.raises(ValueError, match="expected a dict of input_ids, .*received a list of 3"):
+        model.predict(list(inputs.values()), verbose=0)
+
+
+def test_metrics_of_every_output_are_those_of_the_label_wherever_it_is():
+    """Keras would pair the one label with the first output, and drop the metrics of the others."""
+    model = make_task("sequence_classification").build_model(BertEncoder(calm_config()))
+    batch = make_batch("sequence_classification", model.encoder.config)
+    inputs, weights = features(model, batch), np.float32([1, 1, 1, 0, 0, 0])
+    predicted = np.argmax(model(inputs)["logits"], axis=-1)
+    labels = np.where([1, 0, 0, 1, 1, 1], predicted, (predicted + 1) % 3).astype(np.int32)
+    for y in (labels, [labels], {"label_ids": labels}, {"label_ids": labels, "logits": labels}, None):
+        x = inputs if y is not None else inputs | {"label_ids": labels}
+        accuracies = {"logits": ["accuracy"], "probabilities": ["accuracy"]}
+        model.compile(metrics=accuracies, weighted_metrics={"probabilities": ["sparse_categorical_accuracy"]})
+        values = model.evaluate(x, y, sample_weight=weights, verbose=0, return_dict=True)
+        assert values.pop("loss") > 0
+        assert values == pytest.approx(
+            {
+                "logits_accuracy": 4 / 6,
+                "probabilities_accuracy": 4 / 6,
+                "probabilities_sparse_categorical_accuracy": 1 / 3,
+            }
+        )
+
+
+def test_metrics_of_a_task_with_several_labels_need_them_by_output():
+    model = make_task("question_answering").build_model(BertEncoder(calm_config()))
+    batch = make_batch("question_answering", model.encoder.config)
+    model.compile(metrics={"end_logits": ["accuracy"]}, jit_compile=False, run_eagerly=True)
+    with pytest.raises(ValueError, match="none for start_logits, end_logits; give it by name"):
+        model.test_on_batch(batch)
+    starts, ends = batch["start_positions"], batch["end_positions"]
+    labels = {"start_positions": starts, "end_positions": ends, "start_logits": starts, "end_logits": ends}
+    values = model.test_on_batch(features(model, batch), labels, return_dict=True)
+    expected = np.mean(np.argmax(model(features(model, batch))["end_logits"], axis=-1) == ends)
+    assert values["end_logits_accuracy"] == pytest.approx(expected)
+
+
+def test_nothing_stays_of_what_a_model_was_compiled_with_before():
+    model = make_task("sequence_classification").build_model(BertEncoder(calm_config()))
+    batch = make_batch("sequence_classification", model.encoder.config)
+    model.compile()
+    expected = model.test_on_batch(batch)
+    own = {"probabilities": "mse"}
+    model.compile(loss=own, loss_weights={"probabilities": 3.0}, metrics={"probabilities": ["accuracy"]})
+    model.compile()
+    assert model.test_on_batch(batch) == expected
+    with pytest.raises(ValueError, match="loss_weights=.* give loss too, or leave them out"):
+        model.compile(loss_weights={"logits": 3.0})
+
+
+def test_regularizers_count_beside_the_loss_of_the_task():
+    model = make_task("sequence_classification").build_model(BertEncoder(calm_config()))
+    batch = make_batch("sequence_classification", model.encoder.config)
+    model.compile()
+    loss = model.test_on_batch(batch)
+    model.trainable_weights[0].regularizer = keras.regularizers.L2(2.0)
+    model.compile()
+    more = 2.0 * np.sum(np.square(model.trainable_weights[0].numpy()))
+    assert model.test_on_batch(batch) == pytest.approx(loss + more, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["multi_label_classification", "sequence_regression"])
+def test_class_weight_is_for_one_class_of_an_example(name):
+    """Keras would take the largest of several labels, or a rounded number, for the class."""
+    model = make_task(name).build_model(BertEncoder(calm_config()))
+    batch = make_batch(name, model.encoder.config)
+    labels = batch["label_ids" if "label_ids" in model.task.features(-1) else "targets"]
+    model.compile()
+    for method in (model.fit, model.train_on_batch):
+        with pytest.raises(ValueError, match=f"of one class each, and those of the {name} task are not"):
+            method(features(model, batch), labels, class_weight={0: 1.0, 1: 9.0})
 
 
 def test_one_more_axis_of_labels_and_weights_changes_no_loss(case):

@@ -9,6 +9,7 @@ from scipy.spatial.distance import cdist
 
 from kbert.config.pooling_config import SIMILARITY_FUNCTIONS
 from kbert.features import EXAMPLE_WEIGHTS, TARGET_FEATURE
+from kbert.inference.quantized_vectors import quantize_embeddings
 from kbert.tasks.similarity.cosine_similarity import CosineSimilarity
 from kbert.tasks.similarity.multiple_negatives_ranking import MultipleNegativesRanking
 from kbert.tasks.similarity.retrieval_scores import retrieval_scores
@@ -164,3 +165,11 @@ def test_vectors_of_two_widths_are_refused(sides):
     require_vectors(sides[0], sides[0])
     with pytest.raises(ValueError, match="vectors of 3 and of 5 numbers"):
         require_vectors(*sides)
+
+
+@pytest.mark.parametrize("precision", ["int8", "ubinary"])
+def test_quantized_vectors_are_refused(precision):
+    """Bytes of eight signs have a cosine, which says nothing."""
+    quantized = quantize_embeddings(RNG.normal(size=(4, 16)).astype(np.float32), precision)
+    with pytest.raises(ValueError, match="texts: received quantized vectors.*give those of embed"):
+        require_vectors(np.zeros((2, quantized.shape[1])), quantized)

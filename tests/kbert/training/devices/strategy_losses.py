@@ -32,6 +32,9 @@ def losses(strategy, cases):
     answer = {"num_replicas": strategy.num_replicas_in_sync, "is_chief": is_chief(strategy)}
     for name, case in cases.items():
         num_steps = case.pop("num_steps")
+        if case.pop("keras_fit", False):
+            answer[name] = fitted_losses(strategy, num_steps, case)
+            continue
         if case.pop("in_batch_negatives", False):
             answer[name] = coupled_losses(strategy, num_steps, case)
             continue
@@ -61,6 +64,26 @@ def coupled_losses(strategy, num_steps, case):
     metrics = evaluate_batches(task, step, evaluated)
     values = [training.run() for _ in range(num_steps)]
     return [sorted(metrics.items()), [[float(v["loss"]), float(v["gradient_norm"])] for v in values]]
+
+
+def fitted_losses(strategy, num_steps, case):
+    """Losses and accuracies of Keras's own `fit`."""
+    import keras
+    import numpy as np
+
+    from kbert.encoder import BertEncoder
+    from kbert.tasks.sequences.sequence_classification import SequenceClassification
+    from tests.conftest import tiny_encoder_config
+    from tests.kbert.test_encoder import random_inputs
+
+    keras.utils.set_random_seed(5)
+    config = tiny_encoder_config(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+    with strategy.scope():
+        model = SequenceClassification(("a", "b")).build_model(BertEncoder(config))
+        model.compile(keras.optimizers.SGD(0.1), metrics={"probabilities": ["accuracy"]})
+    labels = np.arange(8, dtype=np.int32) % 2
+    history = model.fit(random_inputs(config, 8, 6), labels, epochs=num_steps, verbose=0, **case).history
+    return [history["loss"], history["probabilities_accuracy"]]
 
 
 def replicas_agree(training, strategy):

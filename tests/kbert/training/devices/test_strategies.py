@@ -12,6 +12,7 @@ PROGRAM = "tests.kbert.training.devices.strategy_losses"
 STRATEGIES = {"one_device": (0, 1), "mirrored": (2, 1), "multi_worker": (0, 2)}
 CLIPPED = {"dropout": 0.0, "clipnorm": 0.1, "learning_rate": 5e-3}
 WHOLE = CLIPPED | {"num_steps": 20}
+FITTED = {"keras_fit": 1, "num_steps": 3}
 IN_MICRO_BATCHES = WHOLE | {"gradient_accumulation_steps": 2}
 
 
@@ -36,8 +37,8 @@ def one_process():
     return losses(
         1,
         ("mirrored", 4, other),
-        ("mirrored", 2, {"losses": IN_MICRO_BATCHES}),
-        ("one_device", 0, {"losses": WHOLE}),
+        ("mirrored", 2, {"losses": IN_MICRO_BATCHES, "fitted": FITTED}),
+        ("one_device", 0, {"losses": WHOLE, "fitted": FITTED}),
         ("mirrored", 2, other),
         ("one_device", 0, other),
     )
@@ -58,6 +59,14 @@ def test_replicas_and_micro_batches_take_the_steps_of_one_device(one_process):
     assert one["losses"][-1][0] < 0.9 * one["losses"][0][0]
     np.testing.assert_allclose(two["losses"], one["losses"], atol=1e-4)
     assert two["replicas_agree"]
+
+
+@pytest.mark.slow
+def test_keras_own_fit_takes_the_steps_of_one_device(one_process):
+    """Keras adds up the gradients of replicas, and multiplies the loss that it logs by their number."""
+    _, two, one, *_ = one_process
+    np.testing.assert_allclose(two["fitted"], one["fitted"], atol=1e-5)
+    assert one["fitted"][0][2] < one["fitted"][0][0]
 
 
 @pytest.mark.slow
