@@ -68,6 +68,21 @@ class NoLabel(ValueError):
 LEFT_OUT = object()  # in the place of the label of a row that is left out
 
 
+def require_accepted(record: dict, where: str, label: str = ""):
+    """Raises ValueError for what an annotator rejected or passed over in Prodigy, which its training skips.
+
+    Args:
+      record: a row, or a span of one.
+      where: file and line, for messages.
+      label: the column of the label, in which the word may stand.
+    """
+    if label != "answer" and record.get("answer") in ("reject", "ignore"):
+        raise ValueError(
+            f"{where} has {record['answer']!r} as its 'answer', as Prodigy marks what is wrong or unsure; "
+            "keep the others, for example by jq -c 'select(.answer == \"accept\")', or rename the field."
+        )
+
+
 class RowLabels:
     """Reads the labels of a file, row by row; counts the rows without one, where the dataset leaves them out.
 
@@ -91,13 +106,14 @@ class RowLabels:
         """The label of a row, or LEFT_OUT.
 
         Raises:
-          ValueError: as `read_label` does, and for a row that repeats the header.
+          ValueError: as `read_label` does, for a row that repeats the header, and as `require_accepted`.
         """
         self._number += 1
         if self._read_label is None:
             if self._number == 1 and self._dataset.column_names:
                 self._refuse_header(record, where)
             return None
+        require_accepted(record, where, self._dataset.label)
         cell = record.get(self._dataset.label)
         if self._head is not None and (cell == self._head or _is_name(record.get(self._heads[1][0]))):
             self._head = None

@@ -1,7 +1,7 @@
 """CoNLL files: one word a line in columns, blank lines between sentences -> words and tags, as they stand."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +14,10 @@ from kbert.tasks.token_classification.tag_schemes import OUTSIDE, is_tag
 DOCUMENT_MARK = "-DOCSTART-"  # the first column of the line before a document, in CoNLL-2003
 _COMMENT = "#"
 _LONG = 500  # words of a sentence that is likely to be several
+_BLANK_LINES = (
+    "A blank line ends a sentence: leave it out between the words of one (tr -d '\\r' < OLD > NEW where each "
+    "line ends in two carriage returns, as Python's csv writes it on Windows)."
+)
 _CONLL_U = 10  # columns between tabs; lines with such a number are no words, but several or none
 _NO_WORD = re.compile(r"[0-9]+[-.][0-9]+\t")
 _HEADS_OF_WORDS = ("word", "words", "token", "tokens", "text", "form")
@@ -59,8 +63,23 @@ def read_conll(path: str | Path, dataset: DatasetConfig, with_tags: bool = True)
     Raises:
       ValueError: naming file and lines, for another number of columns than in the first line (or in
         `column_names`), an empty word or tag, a first column that holds no words, bytes in another encoding,
-        and a file without sentences.
+        a file without sentences, and tagged sentences of one word each.
     """
+    sentences = _read_sentences(path, dataset, with_tags)
+    return require_several_words(sentences, path, _BLANK_LINES) if with_tags else sentences
+
+
+def require_several_words(sentences: Iterable[FileSentence], path, advice: str) -> Iterator[FileSentence]:
+    """The sentences. Raises ValueError after several of one word each, as no file of sentences has them."""
+    number, longest = 0, 0
+    for sentence in sentences:
+        number, longest = number + 1, max(longest, len(sentence.words))
+        yield sentence
+    if number > 2 and longest == 1:
+        raise ValueError(f"{path}: each of {number:,} sentences has one word. {advice}")
+
+
+def _read_sentences(path, dataset, with_tags):
     columns, document, is_marked, is_empty = _find_columns(path, dataset, with_tags), 0, False, True
     comments, problems = _Comments(path, dataset, columns), FileProblems(path)
     rows: list[tuple[str, str, str]] = []  # word, tag, where

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from kbert.input_pipelines.json_rows import json_type
+from kbert.input_pipelines.labels import require_accepted
 from kbert.input_pipelines.text_offsets import offset_advice, same_words
 from kbert.tasks.token_classification.tag_schemes import OUTSIDE, SCHEMES, from_iob2
 
@@ -50,6 +51,7 @@ def parse_spans(value: Any, where: str) -> list[Span]:
 
 def _parse_span(entry, where):
     if isinstance(entry, dict):
+        require_accepted(entry, where)
         fields = [entry[name] for names in (_STARTS, _ENDS, _TYPES) for name in names if name in entry]
     else:
         fields = list(entry) if isinstance(entry, list) else []

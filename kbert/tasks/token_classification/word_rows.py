@@ -11,7 +11,9 @@ from kbert.input_pipelines.json_rows import require_column, text_problem
 from kbert.input_pipelines.label_lists import begins_a_list, listed_in_text, listed_words, seems_listed
 from kbert.input_pipelines.labelled_files import stream_examples, text_cell
 from kbert.input_pipelines.labels import NoLabel
-from kbert.tasks.token_classification.conll_files import FileSentence
+from kbert.tasks.token_classification.conll_files import FileSentence, require_several_words
+
+_WORD_ROWS = "For a word in each row, set dataset.sentence to the column that numbers sentences."
 
 
 def read_word_rows(
@@ -77,20 +79,7 @@ def read_sentence_rows(
         return FileSentence(words, tags or (), (where,) * len(words), document)
 
     rows = stream_examples(path, dataset, columns, read, with_tags, _tags if with_tags else None)
-    return _require_sentences(rows, path) if with_tags else rows
-
-
-def _require_sentences(rows, path):
-    """The rows. Raises ValueError after several of one word each."""
-    number, longest = 0, 0
-    for row in rows:
-        number, longest = number + 1, max(longest, len(row.words))
-        yield row
-    if number > 2 and longest == 1:
-        raise ValueError(
-            f"{path}: each of {number:,} rows has one word. For a word in each row, set dataset.sentence to "
-            "the column that numbers sentences."
-        )
+    return require_several_words(rows, path, _WORD_ROWS) if with_tags else rows
 
 
 def _word(record, column, where):

@@ -363,3 +363,17 @@ def test_a_number_in_another_notation_is_told_how_to_write_it(value, mend):
 
 def test_minus_one_is_a_number():
     assert number_label({"label": "-1"}, DatasetConfig(skip_unlabelled=True), "here") == -1.0
+
+
+def test_what_was_rejected_in_prodigy_is_no_label(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    rows = [
+        {"text": "a", "label": "x", "answer": answer} for answer in ("accept", "reject", "ignore", ["reject"])
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"(?s)line 2 has 'reject' as its 'answer'.*line 3 has 'ignore'"):
+        list(ONE_LABEL_FILES.read_examples(path, DatasetConfig()))
+    assert len(list(ONE_LABEL_FILES.read_examples(path, DatasetConfig(), with_labels=False))) == 4
+    path.write_text("\n".join(map(json.dumps, rows[:3])), encoding="utf-8")
+    read = ONE_LABEL_FILES.read_examples(path, DatasetConfig(label="answer"))
+    assert [row.label for row in read] == ["accept", "reject", "ignore"]

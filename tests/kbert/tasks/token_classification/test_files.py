@@ -134,7 +134,7 @@ def test_examples_travel_and_tell_their_content(tmp_path):
 
 @pytest.mark.parametrize("end", ["\n\n", "\n\n-DOCSTART- O\n\n"])
 def test_what_is_held_out_does_not_depend_on_the_order_of_documents(tmp_path, end):
-    parts = [f"w{n} O\n\nx{n} O" if "DOC" in end else f"w{n} O" for n in range(12)]
+    parts = [f"w{n} O\n\nx{n} O\ny O" if "DOC" in end else f"w{n} O\ny O" for n in range(12)]
     digests = set()
     for order in (parts, parts[::-1], parts[5:] + parts[:5]):
         path = write(tmp_path, "-DOCSTART- O\n\n" * ("DOC" in end) + end.join(order) + "\n")
@@ -158,6 +158,10 @@ def test_labels_of_a_training_file_are_o_and_both_tags_of_each_type(tmp_path):
         ("EU S-ORG\n\nPeter I-PER\n", "file.conll line 3: 'I-PER' goes on"),
         ("EU NNP\n", "'NNP' is no tag of an entity"),
         ("-DOCSTART- O\n\n", "holds no sentences"),
+        (
+            "EU\tB-ORG\r\r\nsaid\tO\r\r\nno\tO\r\r\n\r\r\nPeter\tB-PER\r\r\n",
+            "each of 4 sentences has one word",
+        ),
     ],
 )
 def test_what_is_wrong_with_columns(tmp_path, content, message):
@@ -215,6 +219,11 @@ def own(text, start, end, quote):
         ({"text": "Peter Pan", "label": [span(0, 4)]}, "If the file counts the last character in, add 1 to"),
         ({"text": "A I", "label": [span(0, 0)]}, "An end is the position after the last character."),
         ({"text": "Ann", "label": [{"start": 0, "end": 3, "labels": ["A", "B"]}]}, "span 1 is {'start': 0"),
+        ({"text": "Ann", "label": [], "answer": "ignore"}, "has 'ignore' as its 'answer', as Prodigy"),
+        (
+            {"text": "Ann", "label": [span(0, 3) | {"answer": "reject"}]},
+            "span 1 has 'reject' as its 'answer'",
+        ),
         (own("🎉🎉 Ann saw Bob", 7, 10, "Ann"), "text[7:10] is 'saw', the span says 'Ann'; offsets count"),
         (
             own("🎉🎉 Ann saw Bob", 5, 8, "Ann"),
@@ -245,7 +254,7 @@ def test_what_is_wrong_with_a_json_line(tmp_path, line, message):
         [{"start": 3, "end": 6, "text": "Ann", "type": "PER"}],
         [{"start": 3, "end": 6, "text": "Ann", "labels": ["PER"]}],  # Label Studio
         [{"id": 7, "start_offset": 3, "end_offset": 6, "label": "PER"}],  # Doccano
-        [{"start": 3, "end": 6, "label": "PER", "token_start": 1, "token_end": 1}],  # Prodigy
+        [{"start": 3, "end": 6, "label": "PER", "token_start": 1, "answer": "accept"}],  # Prodigy
         {"entities": [[3, 6, "PER"]]},  # spaCy
         [{"entity_group": "PER", "score": 0.9, "word": "ann", "start": 3, "end": 6}],  # a pipeline
     ],
