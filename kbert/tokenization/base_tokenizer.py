@@ -52,8 +52,13 @@ class BaseTokenizer:
         """As a call, and where each token stands in its text, in code points."""
         raise NotImplementedError
 
-    def tokenize_words(self, words: tf.Tensor) -> tf.RaggedTensor:
-        """As a call, for words that somebody else cut: string tensor of shape [words]."""
+    def tokenize_words(self, words: tf.Tensor, behind_space: tf.Tensor | bool = True) -> tf.RaggedTensor:
+        """As a call, for words that somebody else cut.
+
+        Args:
+          words: string tensor of shape [words].
+          behind_space: whether white space stands before them in their texts, one bool or one for each.
+        """
         return self(words)
 
     def tokenize_with_masks(self, texts: tf.Tensor) -> tf.RaggedTensor:
@@ -62,13 +67,20 @@ class BaseTokenizer:
         White space before it is dropped, as by Hugging Face's `<mask>` (`lstrip`); WordPiece drops it anyway.
         """
         mask = self.vocabulary.special_tokens.mask
-        texts = tf.strings.regex_replace(texts, f"[{WHITE_SPACE}]+({re.escape(mask)})", r"\1")
-        parts = tf.strings.split(texts, mask)  # [batch, (parts)]
+        parts = tf.strings.split(self._without_space_before_masks(texts), mask)  # [batch, (parts)]
         tokens = self(parts.flat_values)  # [all parts, (tokens)]
         masks = tf.fill([tokens.nrows(), 1], tf.cast(self.vocabulary.mask_id, tf.int32))
         marked = tf.concat([tokens, tf.RaggedTensor.from_tensor(masks)], axis=1)
         joined = parts.with_flat_values(marked).merge_dims(1, 2)
         return joined[:, :-1]  # no mask follows the last part
+
+    def have_space_before_masks(self, texts: tf.Tensor) -> tf.Tensor:
+        """Which texts have white space before a literal mask token: bool tensor of shape [batch]."""
+        return tf.not_equal(texts, self._without_space_before_masks(texts))
+
+    def _without_space_before_masks(self, texts):
+        mask = re.escape(self.vocabulary.special_tokens.mask)
+        return tf.strings.regex_replace(texts, f"[{WHITE_SPACE}]+({mask})", r"\1")
 
     def tokens(self, ids) -> list[str]:
         """The tokens of a sequence of ids, for people to read."""

@@ -97,6 +97,10 @@ class BaseVocabulary:
         """Whether a token goes on with the word of the token before, for masks of whole words."""
         raise NotImplementedError
 
+    def begins_text(self, token: str) -> bool:
+        """Whether a token may be the whole first word of a text."""
+        return not self.continues_word(token)
+
     def as_text(self, token: str) -> str:
         """What a token says, for people, without the mark of a word's beginning."""
         return token

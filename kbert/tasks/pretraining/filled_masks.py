@@ -18,7 +18,8 @@ def best_tokens(model, vocabulary: BaseVocabulary, inputs: dict, top_k, whole_wo
       vocabulary: the `Vocabulary` of the model.
       inputs: encoder inputs of texts with masks, int32 tensors of shape [batch, length].
       top_k: int32 scalar: how many tokens for each mask.
-      whole_words: bool scalar: leave out pieces that begin with ##, special tokens and unused ones.
+      whole_words: bool scalar: leave out pieces that begin with ##, special tokens and unused ones. Of
+        byte-level BPE, tokens without a blank stay where a text begins, if they are tokens with one too.
         Probabilities are over the whole vocabulary all the same.
 
     Returns:
@@ -31,8 +32,9 @@ def best_tokens(model, vocabulary: BaseVocabulary, inputs: dict, top_k, whole_wo
     logits = _logits(model, inputs | {"masked_lm_positions": positions}, vocabulary)
     # Not tf.nn.softmax: oneDNN's gives 0 beside a logit that is no number, and the damage would not show.
     log_total = tf.reduce_logsumexp(logits, axis=-1, keepdims=True)
-    allowed = tf.logical_or(tf.constant(_are_whole_words(vocabulary)), tf.logical_not(whole_words))
-    number = tf.minimum(top_k, tf.reduce_sum(tf.cast(allowed, tf.int32)))
+    whole = _are_whole_words(vocabulary, inputs["input_ids"], positions)
+    allowed = tf.logical_or(whole, tf.logical_not(whole_words))
+    number = tf.minimum(top_k, tf.reduce_min(tf.reduce_sum(tf.cast(allowed, tf.int32), axis=-1)))
     best, ids = tf.math.top_k(tf.where(allowed, logits, logits.dtype.min), k=number)
     is_mask = tf.sequence_mask(num_masks, tf.shape(positions)[1])[..., tf.newaxis]
     texts = tf.constant([vocabulary.as_text(token) for token in vocabulary.tokens])
@@ -48,7 +50,8 @@ def candidate_probabilities(model, text_inputs: "inputs_of_texts.TextInputs", te
 
     A candidate of k pieces is asked for with k masks in the place of the one. Its probability is the
     geometric mean of the probabilities of its pieces, each at its own mask: e to the mean of their
-    logarithms. For a candidate of one piece that is the probability of `best_tokens`.
+    logarithms. For a candidate of one piece that is the probability of `best_tokens`. Byte-level BPE
+    puts a blank before it if white space stands before the mask.
 
     Args:
       model, text_inputs: as for `best_tokens`.
@@ -112,16 +115,18 @@ class _MaskedTexts(NamedTuple):
 
 
 def _masked_texts(text_inputs, text, candidates) -> _MaskedTexts:
-    pieces = text_inputs.tokenizer.tokenize_words(tf.reshape(candidates, [-1]))
+    tokenizer, number = text_inputs.tokenizer, tf.shape(candidates)[1]
+    behind_space = tf.repeat(tokenizer.have_space_before_masks(text), number)
+    pieces = tokenizer.tokenize_words(tf.reshape(candidates, [-1]), behind_space)
     # Every number of pieces is a text of its own: without a bound a small request takes all memory.
     too_long = pieces.row_lengths() > _MOST_PIECES
     pieces = pieces[:, :_MOST_PIECES]
     lengths = tf.maximum(tf.cast(pieces.row_lengths(), tf.int32), 1)
-    owners = tf.repeat(tf.range(tf.shape(candidates)[0]), tf.shape(candidates)[1])
+    owners = tf.repeat(tf.range(tf.shape(candidates)[0]), number)
     # Candidates of the same text with as many pieces share a text: most have one piece.
     most = tf.reduce_max(tf.concat([lengths, [1]], axis=0)) + 1
     keys, rows = tf.unique(owners * most + lengths)
-    tokens = tf.gather(text_inputs.tokenizer.tokenize_with_masks(text), keys // most)
+    tokens = tf.gather(tokenizer.tokenize_with_masks(text), keys // most)
     masks = tf.gather(keys % most, tf.cast(tokens.value_rowids(), tf.int32))
     is_mask = tf.equal(tokens.flat_values, text_inputs.vocabulary.mask_id)
     counts = tf.where(is_mask, masks, 1)
@@ -145,9 +150,19 @@ def _find_positions(input_ids, token_id):
     return tf.pad(positions, [[0, 0], [0, missing]]), counts
 
 
-def _are_whole_words(vocabulary: BaseVocabulary) -> list[bool]:
+def _are_whole_words(vocabulary: BaseVocabulary, input_ids, positions):
+    """Which tokens are whole words: bool [vocabulary], or [batch, masks, vocabulary] where it depends on the
+    place."""
     special = vocabulary.special_tokens
-    return [
-        not (vocabulary.continues_word(token) or token.startswith("[unused") or token in special)
-        for token in vocabulary.tokens
-    ]
+    whole = tf.constant(
+        [
+            not (vocabulary.continues_word(token) or token.startswith("[unused") or token in special)
+            for token in vocabulary.tokens
+        ]
+    )
+    if vocabulary.marks_first_word:
+        return whole
+    before = tf.gather(input_ids, tf.maximum(positions - 1, 0), batch_dims=1)
+    is_first = tf.logical_or(tf.equal(before, vocabulary.cls_id), tf.equal(before, vocabulary.sep_id))
+    first = tf.constant([vocabulary.begins_text(token) for token in vocabulary.tokens])
+    return tf.logical_or(whole, tf.logical_and(is_first[..., tf.newaxis], first))

@@ -65,9 +65,11 @@ class BytePairTokenizer(BaseTokenizer):
     def __call__(self, texts):
         return self._ids(self._symbols(self._normalized(valid_utf8(texts))[0]))
 
-    def tokenize_words(self, words):
+    def tokenize_words(self, words, behind_space=True):
         """As a call, for words that somebody else cut; each gets the space that stood before it in a text."""
-        return self(tf.strings.regex_replace(valid_utf8(words), "^[^ ]", r" \0"))
+        words = valid_utf8(words)
+        spaced = tf.strings.regex_replace(words, "^[^ ]", r" \0")
+        return self(spaced if behind_space is True else tf.where(behind_space, spaced, words))
 
     def with_offsets(self, texts):
         """As a call, and where each piece stands in its text, in code points.

@@ -114,6 +114,9 @@ class BytePairVocabulary(BaseVocabulary):
     def continues_word(self, token):
         return not token.startswith((SPACE_CHARACTER, " "))
 
+    def begins_text(self, token):
+        return SPACE_CHARACTER + token in self.ids  # it is a word elsewhere
+
     def as_text(self, token):
         if token in self.special_tokens or not token.strip(" "):
             return token

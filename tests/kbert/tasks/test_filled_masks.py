@@ -1,0 +1,44 @@
+"""Masks of byte-level BPE, whose tokens say whether a blank stands before them."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from kbert.tasks.pretraining.filled_masks import best_tokens, candidate_probabilities
+from kbert.tokenization.text_inputs import TextInputs
+from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary
+
+VOCABULARY = bpe_vocabulary([("h", "e"), ("Ġ", "t"), ("Ġt", "he"), ("t", "he"), ("i", "n")])
+TEXT_INPUTS = TextInputs(VOCABULARY, 24)
+LOGITS = np.arange(len(VOCABULARY), dtype=np.float32) / 20
+LOG_PROBABILITIES = LOGITS - np.logaddexp.reduce(LOGITS)
+
+
+def model(inputs, training):
+    """Says the same at each mask, and something else of each token: the larger its id, the more probable."""
+    batch, masks = tf.unstack(tf.shape(inputs["masked_lm_positions"]))
+    return {"masked_lm_logits": tf.tile(tf.constant(LOGITS)[None, None], [batch, masks, 1])}
+
+
+@pytest.mark.parametrize("text", ["<mask> in", "the <mask>.", "(<mask>)", "in\u3000<mask>", "in-<mask> in"])
+def test_a_candidate_has_the_tokens_of_the_filled_text(text):
+    words = ["the", "he", "hin", "thein"]
+    answer = candidate_probabilities(model, TEXT_INPUTS, tf.constant([text]), tf.constant([words]))
+    (with_mask,) = TEXT_INPUTS.tokenizer.tokenize_with_masks(tf.constant([text])).to_list()
+    before = with_mask.index(VOCABULARY.mask_id)
+    for index, word in enumerate(words):
+        filled = text.replace("\u3000", " ").replace("<mask>", word)
+        (tokens,) = TEXT_INPUTS.tokenizer(tf.constant([filled])).to_list()
+        pieces = tokens[before : before + len(tokens) - len(with_mask) + 1]
+        assert answer["num_tokens"][0, index] == len(pieces)
+        expected = np.exp(LOG_PROBABILITIES[pieces].mean())
+        np.testing.assert_allclose(answer["probabilities"][0, index], expected, rtol=1e-5)
+
+
+def test_whole_words_where_a_text_begins_have_no_blank():
+    rows, _ = TEXT_INPUTS.rows(tf.constant(["<mask> in <mask>", "in"]), with_masks=True)
+    answer = best_tokens(model, VOCABULARY, rows, 1, tf.constant(True))
+    assert answer["tokens"][0].numpy().tolist() == [[b"the"], [b"the"]]
+    # "in" is no word anywhere, as there is no token "Ġin".
+    expected = np.exp(LOG_PROBABILITIES[[VOCABULARY.ids["the"], VOCABULARY.ids["Ġthe"]]])
+    np.testing.assert_allclose(answer["probabilities"][0, :, 0], expected, rtol=1e-5)
