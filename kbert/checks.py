@@ -60,18 +60,19 @@ def check_values(settings, group: str = ""):
     settings_class: Callable = type(settings)
     names = inspect.signature(settings_class).parameters
     for field in fields(settings):
-        object.__setattr__(settings, field.name, _plain(getattr(settings, field.name)))  # it may be frozen
+        value = python_numbers(getattr(settings, field.name))
+        object.__setattr__(settings, field.name, value)  # it may be frozen
     _check({name: getattr(settings, name, None) for name in names}, settings_class, group)
 
 
-def _plain(value):
-    """NumPy's numbers as Python's, also in lists; its arrays as tuples; others as they are."""
-    if type(value).__module__ == "numpy":
-        plain = value.tolist()
-        return tuple(plain) if isinstance(plain, list) else plain
+def python_numbers(value):
+    """Numbers of NumPy as Python's, also in lists; arrays as tuples; others as they are."""
+    if hasattr(value, "tolist"):
+        listed = value.tolist()
+        return tuple(listed) if isinstance(listed, list) else listed
     if type(value) is dict:
-        return {name: _plain(inner) for name, inner in value.items()}
-    return type(value)(map(_plain, value)) if type(value) in (list, tuple) else value
+        return {name: python_numbers(inner) for name, inner in value.items()}
+    return type(value)(map(python_numbers, value)) if type(value) in (list, tuple) else value
 
 
 def with_checked_values(function: Callable[_Arguments, _Answer]) -> Callable[_Arguments, _Answer]:

@@ -30,7 +30,8 @@ from kbert.files import full_disk
 from kbert.files.json_values import shown, shown_name
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import whole_folder
-from kbert.runs.run_file import RUN_FILE, holds_run
+from kbert.runs.run_file import RUN_FILE, RUN_FILES, holds_run
+from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
 
 # Format -> function (path, do_lower_case or None, report to fill) -> BertCheckpoint.
 _READERS = {
@@ -77,6 +78,16 @@ def require_checkpoint(path):
     """Raises ValueError where `read_checkpoint` would find none, without TensorFlow; names of hubs wait."""
     if not str(path).startswith(tuple(_DOWNLOADS)):
         detect_format(local_path(path))
+
+
+def kept_files(path) -> list[Path]:
+    """The files of a model, which no report may replace: those of a run; else all of its folder."""
+    path = Path(os.path.expanduser(path))
+    if holds_run(path):
+        return [path / name for name in (*RUN_FILES, *VOCABULARY_FILES)]
+    is_in_folder = not path.is_dir() and google_tf1.checkpoint_prefix(path) is not None
+    folder = path.parent if is_in_folder else path
+    return [file for file in (folder.rglob("*") if folder.is_dir() else [path]) if file.is_file()]
 
 
 def detect_format(path) -> str:

@@ -43,10 +43,20 @@ class StopSignal:
 
     Attributes:
       received: the first signal's number, or 0.
+      listener: the one that listens now, or None.
     """
+
+    listener: "StopSignal | None" = None
 
     def __init__(self):
         self.received = 0
+
+    @classmethod
+    def require_none(cls, what: str):
+        """Raises StoppedBySignal where one was received: for long work in a training, of which nothing is
+        kept. `what` follows "stopped by SIGTERM"."""
+        if cls.listener and cls.listener.received:
+            raise StoppedBySignal(cls.listener.received, what)
 
     @contextlib.contextmanager
     def listening(self):
@@ -76,9 +86,11 @@ class StopSignal:
         with _second_signal_ends_at_once(before):
             for number in _SIGNALS:
                 signal.signal(number, note)
+            StopSignal.listener = self
             try:
                 yield self
             finally:
+                StopSignal.listener = None
                 restore()
 
 

@@ -4,7 +4,13 @@ A config file contains only what differs from the defaults. Unknown keys are err
 with `--override=path.to.field=value`. Nothing here imports TensorFlow, so a wrong config is reported at once.
 """
 
-from kbert.config.config_file import config_with_settings, find_override, load_config, require_not_overridden
+from kbert.config.config_file import (
+    FlagOverride,
+    config_with_settings,
+    find_override,
+    load_config,
+    require_not_overridden,
+)
 from kbert.config.devices import Devices
 from kbert.config.distillation_config import DistillationConfig
 from kbert.config.encoder_config import ACTIVATIONS, EncoderConfig
@@ -33,6 +39,7 @@ __all__ = [
     "PretrainingConfig",
     "TrainingConfig",
     "encoder_presets",
+    "FlagOverride",
     "find_override",
     "from_dict",
     "load_config",

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from kbert.checks import require
+from kbert.checks import python_numbers, require
 from kbert.config.plain_values import from_dict, to_dict
 from kbert.config.setting_paths import closest_setting, find_setting, suggested_setting
 from kbert.files.json_file import NotJson, parse_json, read_json
@@ -17,6 +17,12 @@ from kbert.shipped_configs import FOLDER, configs_directory, find_config
 
 _READERS = {".toml": read_toml, ".json": read_json}
 _ALWAYS_THERE = ("optimizer", "dataset")  # groups of every config, whether or not its file names them
+
+
+class FlagOverride(str):
+    """An override that a flag of its own stands for; errors show `flag`, which is what was typed."""
+
+    flag: str
 
 
 def load_config(config_class, path: str | Path, overrides=(), vocab_size: int | None = None):
@@ -97,7 +103,7 @@ def config_with_settings(config_class, config, settings: dict, vocab_size: int |
                 f"{name}={value!r:.60} means {path}, but the config has no {group}. To have one, give "
                 f"{group}={{{last!r}: {value!r:.60}}}."
             )
-        _apply_override(values, f"{path}={json.dumps(value, default=_plain)}")
+        _apply_override(values, f"{path}={json.dumps(python_numbers(value), default=_path_text)}")
     where = config_class.__name__ if isinstance(config, config_class) else str(config)
     return _config(config_class, values, where, vocab_size)
 
@@ -131,15 +137,13 @@ def _inner_names(path, value) -> list[str]:
     return [inner for key, each in value.items() for inner in _inner_names(f"{path}.{key}", each)]
 
 
-def _plain(value):
-    """A path as its text, a number or an array of NumPy as those of Python. ValueError for anything else."""
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    if not hasattr(value, "tolist"):
+def _path_text(value):
+    """A path as its text. ValueError for anything else."""
+    if not isinstance(value, os.PathLike):
         raise ValueError(
             f"a setting is {value!r:.60}; expected a number, a text, or a list or dict of these."
         )
-    return value.tolist()
+    return os.fspath(value)
 
 
 def _values(path, overrides):
@@ -196,7 +200,8 @@ def _override_sentence(override, sentence, where, config_class):
     path = suggested_setting(name, [config_class])
     if path not in (None, name):
         return f"--override={name} is no setting by itself; write --override={path}={value[:100]}."
-    return f"--override={shown(override)}: {sentence.removeprefix(where + ': ')}"
+    flag = getattr(override, "flag", f"--override={shown(override)}")
+    return f"{flag}: {sentence.removeprefix(where + ': ')}"
 
 
 def _apply_override(values: dict, override: str):

@@ -141,11 +141,13 @@ def open_data(config: FinetuningConfig, run_dir, paths: LabelledPaths) -> Finetu
 
     whole = train = open_source(paths.train_file, paths.train_dir, config.dataset)
     if paths.train_file:
-        _say_repetitions(whole)
+        _say_repetitions(whole, files)
     dataset = whole.agreed_dataset(config.dataset)
     dev = {"": open_source(paths.dev_file, paths.dev_dir, dataset)} if paths.has_dev else {}
-    if paths.train_file and paths.dev_file and (shared := shared_rows(whole.examples, dev[""].examples)):
-        logging.warning("%s: %s", shown_source(paths.dev_file), shared)
+    if paths.train_file and paths.dev_file:
+        both = ([*map(files.content, data.examples)] for data in (whole, dev[""]))
+        if shared := shared_rows(*both):
+            logging.warning("%s: %s", shown_source(paths.dev_file), shared)
     if config.dev_split:
         train, dev[""] = whole.split(config.dev_split, config.dev_split_seed)
         shares = {"training": train, "evaluation": dev[""]}
@@ -164,8 +166,8 @@ def open_data(config: FinetuningConfig, run_dir, paths: LabelledPaths) -> Finetu
     return FinetuningData(train, dev, dataset)
 
 
-def _say_repetitions(data):
-    repeated, contradicting = repetitions(data.examples)
+def _say_repetitions(data, files):
+    repeated, contradicting = repetitions([*map(files.content, data.examples)])
     if repeated:
         logging.info("%s: %s", shown_source(data.path), repeated)
     if contradicting:

@@ -10,6 +10,7 @@ import tensorflow as tf
 from absl import logging
 
 from kbert.cli.progress import Progress
+from kbert.cli.signals import StopSignal
 from kbert.features import ENCODER_INPUTS
 from kbert.input_pipelines.text_reader import RowsInMemory
 
@@ -142,6 +143,7 @@ class EncodedRows(RowsInMemory):
                 with tf.device(None):  # an accelerator, where there is one, and not where batches are made
                     file.write(model.encode(inputs).numpy().tobytes())
                 progress.report(first + len(numbers))
+                StopSignal.require_none("while rows were encoded; the same command begins with them again.")
             progress.report_end()
             file.flush()
             vectors = np.memmap(file, dtype, "r", shape=shape)

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from kbert.files.json_values import shown
+
 _SHARE = 10
 _SHOWN = 60  # characters of a text
 
@@ -36,8 +38,8 @@ def repetitions(examples: Sequence[tuple]) -> tuple[str | None, str | None]:
     several = [texts for texts, known in labels.items() if len(known) > 1]
     if not several or isinstance(examples[0][-1], float | None):
         return duplicates, None
-    shown = " and ".join(sorted(map(repr, labels[several[0]]))[:3])
+    first = " and ".join(sorted(map(shown, labels[several[0]]))[:3])
     return duplicates, (
-        f"{len(several):,} text(s) have several labels, as {str(several[0][0])[:_SHOWN]!r} has {shown}; "
+        f"{len(several):,} text(s) have several labels, as {str(several[0][0])[:_SHOWN]!r} has {first}; "
         "if these are slips, mend them: the model cannot learn both"
     )

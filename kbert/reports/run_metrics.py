@@ -10,7 +10,6 @@ from kbert.runs.metrics_file import COURSE_FIELDS, read_metrics
 from kbert.tasks import TASKS, task
 
 READ_FILES = ("metrics.jsonl", "config.json", "run.json")
-KEPT_FILES = (*READ_FILES, "result.json", "chosen.json", "checkpoints")  # no report may replace them
 _OFFICIAL = ("f1", "exact_match", "exact")  # the scores of questions
 _SHARES = ("accuracy", *_OFFICIAL)
 

@@ -20,13 +20,14 @@ def summarize_seeds(metrics_by_seed: dict[int, dict]) -> dict:
 
     Returns:
       {"seeds": [...], "metrics": {name: {"mean", "deviation", "values"}}}. The deviation is the sample
-      standard deviation, sqrt(sum (x - mean)^2 / (n - 1)), and None for a single seed.
+      standard deviation, sqrt(sum (x - mean)^2 / (n - 1)), and None for a single seed. What a run does not
+      give, such as a temperature of logits that are not finite, is NaN.
     """
     runs = list(metrics_by_seed.values())
-    names = [name for name, value in runs[0].items() if isinstance(value, float)]
+    names = [name for run in runs for name, value in run.items() if isinstance(value, float)]
     metrics = {}
-    for name in names:
-        values = [run[name] for run in runs]
+    for name in dict.fromkeys(names):
+        values = [run.get(name, math.nan) for run in runs]
         metrics[name] = {"mean": statistics.fmean(values), "deviation": _deviation(values), "values": values}
     return {"seeds": list(metrics_by_seed), "metrics": metrics}
 

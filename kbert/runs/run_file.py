@@ -4,6 +4,11 @@ import os
 from pathlib import Path
 
 RUN_FILE = "run.json"
+# What a run holds beside its vocabulary; reports, such as its page, can be made again.
+RUN_FILES = (
+    *("config.json", RUN_FILE, "metrics.jsonl", "result.json", "chosen.json"),
+    *("checkpoints", "base"),
+)
 
 
 def holds_run(path) -> bool:

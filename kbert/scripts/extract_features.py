@@ -10,7 +10,6 @@ run was trained on, or `text`, and for pairs `text_pair`. The JSON lines have th
 extract_features.py; docs/api.md describes the other formats.
 """
 
-import glob
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
@@ -88,12 +87,6 @@ def default_length(config) -> int:
     return min(_LONGEST, config.max_position_embeddings)
 
 
-def _model_files(path):
-    """The files that the model is read from: all in its folder, or those whose names begin with `path`."""
-    path = Path(path)
-    return path.rglob("*") if path.is_dir() else path.parent.glob(f"{glob.escape(path.name)}*")
-
-
 def _output_format(output_file, format):
     """The format, or what the name ends in, before the ending of compressed JSON lines.
 
@@ -154,7 +147,7 @@ def write_features(
     """
     if not Path(input_file).is_file():
         raise ValueError(f"--input_file={input_file} does not exist; give a file of texts, one per line.")
-    check_output_file(output_file, [input_file, *_model_files(run_dir)], overwrite)
+    check_output_file(output_file, [input_file, *formats.kept_files(run_dir)], overwrite)
     require_parent_folder(output_file)
     output_format = _output_format(output_file, format)
     formats.require_checkpoint(run_dir)

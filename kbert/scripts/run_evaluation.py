@@ -27,6 +27,7 @@ from pathlib import Path
 
 from absl import flags
 
+from kbert.checkpoints import formats
 from kbert.cli import script
 from kbert.cli.closing_output import chosen_settings, define_json_flag, plain_metrics, print_result
 from kbert.cli.declared_flags import declare_flags, flag_parameters, flag_values
@@ -34,7 +35,6 @@ from kbert.experiments.evaluation import evaluate
 from kbert.experiments.retrieval.evaluation import evaluate_retrieval
 from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.files.whole_file import write_json
-from kbert.reports.run_metrics import KEPT_FILES
 from kbert.reports.text_table import text_table
 from kbert.runs.metrics_file import json_ready
 from kbert.scripts.training_flags import Checkpoint
@@ -95,9 +95,8 @@ def _check_files_to_write():
     for path, other in itertools.combinations(written, 2):
         if Path(path).absolute() == Path(other).absolute():
             raise ValueError(f"{path} would be written twice; give each file a name of its own.")
-    own = [Path(FLAGS.run_dir) / name for name in KEPT_FILES]
     files = (FLAGS.eval_file, FLAGS.input_dir, *(FLAGS[name].value for name in _COLLECTION))
-    read = [*filter(None, files), *own]
+    read = [*filter(None, files), *formats.kept_files(FLAGS.run_dir)]
     for path in written:
         check_output_file(path, read, FLAGS.overwrite)
     if FLAGS.output_file:

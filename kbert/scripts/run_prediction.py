@@ -33,10 +33,10 @@ that --text_pair follows --text.
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 from kbert.bounds import Bounds
+from kbert.checkpoints import formats
 from kbert.checks import require
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
@@ -66,7 +66,6 @@ from kbert.input_pipelines.unlabelled_files import (
     whole_rows,
     with_checked_texts,
 )
-from kbert.reports.run_metrics import KEPT_FILES
 from kbert.runs.columns_of_run import count_inputs_of_run
 from kbert.scripts.training_flags import Checkpoint
 
@@ -167,8 +166,8 @@ def _check_files(flags):
       the number of texts of --input_file, all of which have been read; None without one.
     """
     if flags.output_file:
-        own = [Path(flags.run_dir) / name for name in KEPT_FILES]
-        check_answer_file(flags.output_file, [*filter(None, [flags.input_file]), *own], flags.overwrite)
+        read = [*filter(None, [flags.input_file]), *formats.kept_files(flags.run_dir)]
+        check_answer_file(flags.output_file, read, flags.overwrite)
     if not flags.input_file:
         return None
     if flags.text or flags.question:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from absl import flags
 
-from kbert.config import PRECISIONS, find_override
+from kbert.config import PRECISIONS, FlagOverride, find_override
 
 
 @dataclass(frozen=True)
@@ -73,5 +73,7 @@ def config_overrides() -> list[str]:
             continue
         if override := find_override(values.override, setting):
             raise ValueError(f"--{flag} and --override={override} both say {setting}; give one of them.")
-        overrides.append(f"{setting}={value}")
+        override = FlagOverride(f"{setting}={value}")
+        override.flag = f"--{flag}={values[flag].value}"
+        overrides.append(override)
     return overrides

@@ -75,6 +75,11 @@ class Files:
         label."""
         return [repr(tuple(example)[:-1]) for example in examples]
 
+    def content(self, example) -> tuple:
+        """What an example says, and its label at the end: all by which one repeats another. By default the
+        example itself."""
+        return example
+
     def texts(self, example) -> tuple[str, ...]:
         """The texts of an example, in order; see `Serving.row_texts`."""
         raise NotImplementedError

@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -153,9 +154,11 @@ def _values(column, name, classes, file, before):
 
 def exact_number(value: Decimal) -> int | str | float:
     """A decimal as JSON can hold it: an int; with places behind the point its text, such as "19.90", for a
-    float would be another number; NaN and infinity as floats."""
+    float would be another number; NaN and infinity as floats, and what is beyond floats as its own text."""
     if not value.is_finite():
         return float(value)
+    if abs(value.adjusted()) > sys.float_info.max_10_exp:  # thousands of digits, of which int takes 4300
+        return str(value)
     written = format(value, "f")
     return written if "." in written else int(written)
 

@@ -67,6 +67,10 @@ class SquadFiles(Files):
         """`Question`s; see `read_questions`."""
         return read_questions(path, with_labels, dataset.file_format)
 
+    def content(self, example):
+        """All but its id."""
+        return tuple(example[1:])
+
     def groups(self, examples):
         """The paragraphs: all questions on one stay together."""
         return [example.context for example in examples]

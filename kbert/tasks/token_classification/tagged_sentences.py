@@ -131,6 +131,10 @@ class TaggedFiles(Files):
     def labels(self, example):
         return example.labels or ()
 
+    def content(self, example):
+        """Its words and labels, wherever in a document they stand."""
+        return example.words, example.labels
+
     def groups(self, examples):
         """The documents; the sentences, where a file has but one document."""
         texts = {id(example.document): repr(example.document.sentences) for example in examples}

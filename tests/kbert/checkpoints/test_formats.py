@@ -10,7 +10,7 @@ import pytest
 
 from kbert.checkpoints.bert_checkpoint import RecordedTask
 from kbert.checkpoints.conversion.resizing import as_bert
-from kbert.checkpoints.formats import detect_format, read_checkpoint, write_checkpoint
+from kbert.checkpoints.formats import detect_format, kept_files, read_checkpoint, write_checkpoint
 from kbert.checkpoints.model_loading import initialize
 from kbert.checkpoints.model_variables import part_name
 from kbert.config import DatasetConfig
@@ -97,6 +97,16 @@ def test_a_run_of_a_training_goes_out_and_comes_back(tmp_path, vocabulary):
     for format in ("google", "hugging_face"):
         convert_checkpoint(tmp_path / "run", tmp_path / format, format)
         same(read_checkpoint(tmp_path / format), run)
+
+    # No report may replace what was written, whatever format it has.
+    for path in ("run", "google", "google/bert_model.ckpt", "hugging_face"):
+        kept = kept_files(tmp_path / path)
+        written = [file for file in (tmp_path / path.partition("/")[0]).rglob("*") if file.is_file()]
+        lost = [file.name for file in written if not any(file.is_relative_to(name) for name in kept)]
+        assert len(written) > 4 and lost in ([], [".lock"])
+    (tmp_path / "run" / "page.html").touch()
+    assert tmp_path / "run" / "page.html" not in kept_files(tmp_path / "run")
+    assert kept_files(tmp_path / "bm25") == []
 
 
 def test_the_report_lies_beside_the_numbers_and_names_everything(tmp_path):

@@ -21,6 +21,7 @@ from kbert.config import (
     DistillationConfig,
     EncoderConfig,
     FinetuningConfig,
+    FlagOverride,
     OptimizerConfig,
     PhaseConfig,
     PretrainingConfig,
@@ -529,6 +530,13 @@ def test_bad_overrides_are_refused_by_name(write, override, sentence):
             PretrainingConfig, write({"seed": 1}), ["log_every_steps=3", override, "keep_checkpoints=2"]
         )
     assert str(error.value).startswith(sentence)
+
+
+def test_a_flag_of_its_own_is_named_as_it_was_typed(write):
+    flag = FlagOverride("jit_compile=true")
+    flag.flag = "--jit=on"
+    with pytest.raises(ValueError, match="^--jit=on: jit_compile=true needs fixed shapes"):
+        load_config(FinetuningConfig, write({"pad_to_longest": True}), [flag])
 
 
 def test_an_override_of_a_group_comes_before_those_of_its_settings(write):

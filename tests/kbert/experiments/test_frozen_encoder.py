@@ -1,9 +1,13 @@
 """A frozen encoder that works once gives what one that works at every step gives."""
 
+import os
+import signal
+
 import numpy as np
 import pytest
 
 import kbert
+from kbert.cli.signals import StoppedBySignal
 from kbert.config import DatasetConfig
 from kbert.config.dense_config import DenseConfig
 from kbert.experiments import frozen_encoder
@@ -67,6 +71,17 @@ def logged(run):
 
 def weights_of(run):
     return {name: tensor.read() for name, tensor in run.stored_weights(run.checkpoint("last")).items()}
+
+
+@pytest.mark.slow
+def test_a_stop_signal_ends_the_encoding(train, monkeypatch):
+    class Stopped(frozen_encoder.Progress):
+        def report(self, done):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(frozen_encoder, "Progress", Stopped)
+    with pytest.raises(StoppedBySignal, match="stopped by SIGTERM while rows were encoded; the same command"):
+        train("stopped")
 
 
 @pytest.mark.long

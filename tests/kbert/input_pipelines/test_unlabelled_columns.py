@@ -232,6 +232,12 @@ def test_decimals_stay_the_numbers_that_they_are(tmp_path):
         assert rows == list(data_in_memory.read_rows(table, "the data"))
 
 
+@pytest.mark.parametrize("number", ["1E+5000", "-1E+999999999", "1E-999999999"])
+def test_a_decimal_beyond_floats_stays_its_text(number):
+    """An int has 4300 digits at most, and a billion zeros would be written first."""
+    assert data_in_memory.plain_value(Decimal(number)) == number
+
+
 def test_columns_that_a_whole_row_cannot_have_are_named(tmp_path):
     path = write_parquet(tmp_path / "a.parquet", pa.table({"text": ["a"], "picture": [b"\x89PNG"]}))
     with pytest.raises(ValueError, match="the column 'picture' holds binary"):

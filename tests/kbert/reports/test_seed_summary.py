@@ -33,6 +33,12 @@ def test_mean_and_sample_deviation():
     ]
 
 
+def test_what_a_seed_does_not_give_is_no_number():
+    summary = summarize_seeds({1: {"accuracy": 0.5}, 2: {"accuracy": 0.7, "temperature": 1.5}})
+    assert summary["metrics"]["accuracy"]["mean"] == pytest.approx(0.6)
+    assert math.isnan(summary["metrics"]["temperature"]["mean"])
+
+
 def test_one_seed_has_no_deviation(tmp_path):
     summary = summarize_seeds({3: RUNS[1]})
     assert summary["metrics"]["f1"] == {"mean": 0.25, "deviation": None, "values": [0.25]}

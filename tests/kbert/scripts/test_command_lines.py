@@ -111,6 +111,11 @@ def test_pairs_where_none_are_expected_are_refused_before_any_weight_is_read(fin
             "is the input",
         ),
         (
+            "run_evaluation",
+            ["--eval_file=b.tsv", "--run_dir={0}", "--html_file={0}/old.html", "--overwrite"],
+            "is the input",
+        ),
+        (
             "run_prediction",
             ["--input_file={0}/empty.txt"],
             "empty.txt is empty; expected a text on each line",

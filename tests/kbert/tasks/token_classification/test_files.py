@@ -13,7 +13,7 @@ from pyarrow import parquet
 from kbert.config import DatasetConfig
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.input_pipelines.labelled_files import examples_fingerprint
-from kbert.input_pipelines.repeated_rows import shared_rows
+from kbert.input_pipelines.repeated_rows import repetitions, shared_rows
 from kbert.input_pipelines.unlabelled_files import examples_of_file, with_checked_texts
 from kbert.tasks.token_classification.tagged_sentences import TaggedFiles, read_tagged_sentences
 from kbert.tasks.token_classification.token_classification import TokenClassification
@@ -42,6 +42,16 @@ def test_sentences_of_a_file_are_those_of_its_copy(tmp_path):
     assert train == copy and {*train} == {*copy} and len({*train}) == len(train) == 3
     other = read(write(tmp_path, IOB1_FILE.replace("Brussels", "Bonn")))
     assert shared_rows(train, copy) and [one in train for one in other] == [True, True, False]
+
+
+def test_a_sentence_repeats_one_of_another_document(tmp_path):
+    sentence, other = "EU B-ORG\nrejects O\n\n", "-DOCSTART- O\n\nPeter B-PER\n\n"
+    examples = read(write(tmp_path, sentence + other + sentence + other + sentence.replace("B-ORG", "O")))
+    contents = [*map(TaggedFiles().content, examples)]
+    repeated, contradicting = repetitions(contents)
+    assert repeated == "2 of 5 rows repeat an earlier one"
+    assert contradicting.startswith("1 text(s) have several labels") and "'B-ORG'" in contradicting
+    assert shared_rows(contents[:1], contents[2:3])
 
 
 def write(tmp_path, content, name="file.conll"):
