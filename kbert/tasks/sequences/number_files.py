@@ -3,7 +3,7 @@
 from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.input_pipelines.labels import number_label
 from kbert.tasks.files import TextFiles
-from kbert.tasks.similarity.text_groups import PositiveFiles
+from kbert.tasks.similarity.text_groups import PositiveFiles, warn_of_right_and_wrong
 
 RIGHT, WRONG = 1.0, 0.0  # the number of a query with its positive, and with a negative
 
@@ -28,6 +28,12 @@ class NumberFiles(TextFiles):
     def groups(self, examples):
         """As for all rows of texts; pairs of the same query stay together where queries are ranked."""
         return [example.text for example in examples] if are_ranked(examples) else super().groups(examples)
+
+    def warn_of_contradictions(self, examples):
+        """As of `PositiveFiles`, for the pairs that are made of its rows."""
+        right = {(example.text, example.text_pair) for example in examples if example.label == RIGHT}
+        wrong = [(example.text, example.text_pair) for example in examples if example.label == WRONG]
+        warn_of_right_and_wrong([pair for pair in wrong if pair in right])
 
 
 def _pairs(row):

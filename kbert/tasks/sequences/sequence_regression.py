@@ -151,6 +151,12 @@ class SequenceRegression(SequenceTask):
                 "without a sigmoid.",
             )
 
+    def check_training(self, config, examples):
+        """Warns of texts that are right and wrong for a query."""
+        super().check_training(config, examples)
+        if self.has_negatives and examples is not None:
+            self.files.warn_of_contradictions(examples)
+
     def check_metric(self, metric, examples):
         require(
             metric not in RANKED_SCORES or are_ranked(examples),

@@ -114,19 +114,8 @@ class PositiveFiles(ScoredPairFiles):
     def warn_of_contradictions(self, examples):
         """Logs a warning where a negative is a positive of its query in another training example."""
         positives = _positives(examples)
-        contradictions = [
-            (number, negative)
-            for number, example in enumerate(examples, 1)
-            for negative in example.texts[2:]
-            if negative in positives[example.texts[0]]
-        ]
-        if contradictions:
-            number, negative = contradictions[0]
-            logging.warning(
-                "%d negatives are positives of the same query in other training examples; the first is %r in "
-                "training example %d. Leave them out: training pulls both ways.",
-                len(contradictions), negative[:80], number,
-            )  # fmt: skip
+        wrong = ((example.texts[0], negative) for example in examples for negative in example.texts[2:])
+        warn_of_right_and_wrong([pair for pair in wrong if pair[1] in positives[pair[0]]])
 
     def require_positives(self, examples, dataset, task: str):
         """Raises ValueError for a training example with a score: its second text need not be right."""
@@ -182,6 +171,16 @@ def _say_unread(record, dataset, path):
 
 def _is_number(value):
     return isinstance(value, int | float) and type(value) is not bool and abs(value) <= LARGEST_FLOAT32
+
+
+def warn_of_right_and_wrong(pairs: list[tuple[str, str]]):
+    """Logs a warning of (query, negative) that are right in other training examples."""
+    if pairs:
+        logging.warning(
+            "%d negatives are positives of the same query in other training examples; the first is %r, of "
+            "the query %r. Leave them out: training pulls both ways.",
+            len(pairs), pairs[0][1][:80], pairs[0][0][:80],
+        )  # fmt: skip
 
 
 def _positives(examples) -> dict[str, dict[str, None]]:

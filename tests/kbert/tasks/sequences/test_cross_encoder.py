@@ -64,6 +64,22 @@ def test_a_positive_among_its_negatives_and_a_missing_column_are_named(tmp_path)
         list(NumberFiles().read_examples(write_rows(path, [row]), DATASET))
 
 
+def test_a_text_that_is_right_and_wrong_for_a_query_is_said(tmp_path, caplog):
+    config, few = tiny_finetuning_config(), list(rows(8))
+    task = SequenceRegression(has_negatives=True)
+
+    def check(rows):
+        path = write_rows(tmp_path / "rows.jsonl", rows)
+        task.check_training(config, list(NumberFiles().read_examples(path, DATASET)))
+
+    check(few)
+    task.check_training(config, None)  # of records
+    assert not caplog.records
+    check([*few, few[4] | {"negative_1": few[0]["text_pair"]}])
+    assert "1 negatives are positives of the same query" in caplog.text
+    assert "'the jump 0', of the query 'jump'" in caplog.text
+
+
 def test_queries_stay_together_in_a_split(tmp_path):
     files, path = NumberFiles(), write_rows(tmp_path / "rows.jsonl", rows(8))
     examples = list(files.read_examples(path, DATASET))
