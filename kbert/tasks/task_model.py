@@ -22,7 +22,8 @@ class TaskModel(keras.Model):
     have the shapes of `Task.features`, and sample weights are one number for each example; (batch, 1) is
     taken as (batch,). The loss is NaN where a label is none of the task's classes. On several replicas it is
     the mean of theirs, as Keras's own losses are. Use kbert.training instead of `fit` for the mean over their
-    examples, for negatives of all replicas, for clipping after the all-reduce, and for resuming.
+    examples, for negatives of all replicas, for clipping after the all-reduce, and for resuming; and for
+    weights of losses that rise in a training (SPLADE): in `fit` they are at their end from the first step.
 
     Args:
       task: the `Task` that built it.

@@ -39,7 +39,7 @@ def all_rows(outputs, batch, task):
 
 def row_weights(batch):
     """float32 (rows,): 1 for the rows that are ranked."""
-    return _ranked(batch[TARGET_FEATURE], example_weights(batch))
+    return _ranked(batch.get(TARGET_FEATURE), example_weights(batch))
 
 
 def _rows(task, values):
@@ -47,7 +47,8 @@ def _rows(task, values):
 
 
 def _ranked(targets, weights):
-    return weights * ops.cast(ops.isnan(targets), "float32")
+    """The weights of rows without a score, which are all of a batch without targets."""
+    return weights if targets is None else weights * ops.cast(ops.isnan(targets), "float32")
 
 
 def forward_logits(own: Rows, everyone: Rows, task):

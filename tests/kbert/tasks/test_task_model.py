@@ -176,6 +176,16 @@ def test_fit_with_features_and_labels_apart_and_weights():
         model.predict(list(inputs.values()), verbose=0)
 
 
+def test_pairs_of_texts_need_no_targets():
+    """Numbers would be scores, and rows with these rank nothing."""
+    model = make_task("multiple_negatives_ranking").build_model(BertEncoder(calm_config()))
+    batch = make_batch("multiple_negatives_ranking", model.encoder.config)
+    outputs = model(features(model, batch))
+    expected = model.compute_loss(batch, None, outputs, training=False)
+    assert expected > 0
+    assert model.compute_loss(features(model, batch), None, outputs, training=False) == expected
+
+
 def test_metrics_of_every_output_are_those_of_the_label_wherever_it_is():
     """Keras would pair the one label with the first output, and drop the metrics of the others."""
     model = make_task("sequence_classification").build_model(BertEncoder(calm_config()))
@@ -296,10 +306,16 @@ def test_weights_count_wherever_the_labels_are():
 
 @pytest.mark.parametrize(
     ("name", "wrong"),
-    [("sequence_classification", -1), ("sequence_classification", 3), ("multi_label_classification", 2)],
+    [
+        *(("sequence_classification", label) for label in (-1, 3, 0.5, np.nan)),
+        *(("multi_label_classification", label) for label in (2, np.nan)),
+    ],
 )
 def test_a_label_that_is_no_class_makes_the_loss_nan(name, wrong):
     model = make_task(name).build_model(BertEncoder(calm_config()))
     batch = make_batch(name, model.encoder.config)
+    expected = model.compute_loss(batch, None, model(features(model, batch)), training=False)
+    batch["label_ids"] = batch["label_ids"].astype(np.float32)
+    assert float(model.compute_loss(batch, None, model(features(model, batch)), training=False)) == expected
     batch["label_ids"][2] = wrong
     assert np.isnan(model.compute_loss(batch, None, model(features(model, batch)), training=False))
