@@ -4,11 +4,14 @@ uvicorn waits without end for the head of a first request, takes a head of any l
 requests at once, keeps an answer that nobody reads, and forgets to close an idle connection that sent a line
 end. Each of these lets a few hundred idle clients lock everybody else out, or one fill the memory. It also
 loses the body of a request that offers another protocol, and reads what comes of it later as a request.
+And it closes while a client still sends, which then sees its connection reset instead of the answer.
 """
 
 import asyncio
+import contextlib
 import http
 import json
+from typing import Any
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -17,6 +20,7 @@ from .limits import Limits
 
 _MAX_HEAD_BYTES = 64 << 10
 _MAX_PIPELINED = 8  # requests that wait for the one before them on the same connection
+_MAX_UNREAD_BYTES = 64 << 20  # that come after the last answer, and are thrown away
 
 
 def bounded(limits: Limits) -> type:
@@ -24,14 +28,46 @@ def bounded(limits: Limits) -> type:
     return type("Connection", (_BoundedConnection,), {"limits": limits})
 
 
+class _StagedTransport:
+    """A transport that closes in two stages while the other side sends (RFC 9112, 9.6).
+
+    With bytes unread, the system would reset the connection, and drop the answer with it. So first only this
+    side's half is closed; the second `close`, or the other side's, closes all.
+
+    Args:
+      transport: asyncio's.
+      half_close: called by the first `close`; returns whether the other half stays open.
+    """
+
+    def __init__(self, transport, half_close):
+        self._transport, self._half_close = transport, half_close
+        self._is_half_closed = False
+
+    def __getattr__(self, name):
+        return getattr(self._transport, name)
+
+    def is_closing(self) -> bool:
+        return self._is_half_closed or self._transport.is_closing()
+
+    def close(self) -> None:
+        if self.is_closing() or not self._half_close():
+            return self._transport.close()
+        self._is_half_closed = True
+        with contextlib.suppress(OSError):  # the other side has gone
+            self._transport.write_eof()
+
+
 class _BoundedConnection(HttpToolsProtocol):
     limits: Limits
     _head_timer: asyncio.TimerHandle | None = None
     _unread_timer: asyncio.TimerHandle | None = None
-    _head_bytes = 0
+    _head_bytes = _unread_bytes = 0
+    _is_sending = False  # whether the client has begun a request and not ended it
+    _refusal: tuple[int, str] | None = None  # of what cannot be read: the last answer
 
     def connection_made(self, transport) -> None:
-        super().connection_made(transport)
+        staged: Any = _StagedTransport(transport, self._half_close)
+        super().connection_made(staged)
         transport.set_write_buffer_limits(0)  # writing is paused while anything waits to be read
         self._await_head()
         if len(self.connections) > self.limits.max_connections:
@@ -51,7 +87,10 @@ class _BoundedConnection(HttpToolsProtocol):
         super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
-        if self.transport.is_closing():
+        if self.transport.is_closing() or self._refusal is not None:
+            self._unread_bytes += len(data)
+            if self._unread_bytes > _MAX_UNREAD_BYTES:
+                self.transport.abort()
             return
         self._head_bytes += len(data)
         self._unset_keepalive_if_required()
@@ -69,6 +108,7 @@ class _BoundedConnection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self._is_sending = True
         self._await_head()
 
     def on_headers_complete(self) -> None:
@@ -77,15 +117,21 @@ class _BoundedConnection(HttpToolsProtocol):
                 raise ValueError("no tunnel is given")
             return  # `_parse` has it read again
         self._stop_timer()
+        if len(self.pipeline) >= _MAX_PIPELINED:
+            self._refuse(400, f"Over {_MAX_PIPELINED} requests wait; send the next after an answer.")
+            raise ValueError("too many requests at once")  # the parser stops
         super().on_headers_complete()
-        if len(self.pipeline) > _MAX_PIPELINED:
-            raise ValueError("too many requests at once")  # the parser makes it a 400
 
     def on_message_complete(self) -> None:
         if self.parser.should_upgrade():
             return
         super().on_message_complete()
-        self._head_bytes = 0
+        self._head_bytes, self._is_sending = 0, False
+
+    def on_response_complete(self) -> None:
+        if self._refusal is not None and not self.transport.is_closing():
+            self._answer_refusal(*self._refusal)
+        super().on_response_complete()
 
     def _parse(self, data: bytes) -> None:
         """Reads requests in HTTP/1.1, also those that offer another protocol (RFC 9110, 7.8).
@@ -109,8 +155,12 @@ class _BoundedConnection(HttpToolsProtocol):
 
     def _await_head(self) -> None:
         self._stop_timer()
-        message = "The head of a request did not arrive in time."
-        self._head_timer = self.loop.call_later(self.limits.head_seconds, self._refuse, 408, message)
+        self._head_timer = self.loop.call_later(self.limits.head_seconds, self._end_head)
+
+    def _end_head(self) -> None:
+        if self.flow.read_paused:  # behind other requests: nobody reads it yet
+            return self._await_head()
+        self._refuse(408, "The head of a request did not arrive in time.")
 
     def _stop_timer(self) -> None:
         if self._head_timer is not None:
@@ -123,9 +173,20 @@ class _BoundedConnection(HttpToolsProtocol):
         self._unread_timer = None
 
     def _refuse(self, status: int, message: str) -> None:
-        """Answers in place of the app, unless it is about to, and closes."""
+        """Closes with this answer, behind those to the requests that were sent whole before."""
         self._stop_timer()
-        if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
+        if self._refusal is None:
+            self._refusal = status, message
+            if not self.pipeline:
+                self._answer_refusal(status, message)
+
+    def _answer_refusal(self, status: int, message: str) -> None:
+        """Answers in place of the app, unless it answers a whole request next, or is about to, and closes."""
+        cycle = self.pipeline[-1][0] if self.pipeline else self.cycle
+        is_open = cycle is not None and not cycle.response_complete
+        if is_open and not cycle.more_body:
+            return
+        if not (is_open and cycle.response_started):
             body = json.dumps({"error": message}).encode()
             self.transport.write(
                 b"HTTP/1.1 %d %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\n"
@@ -133,3 +194,15 @@ class _BoundedConnection(HttpToolsProtocol):
                 % (status, http.HTTPStatus(status).phrase.encode(), len(body), body)
             )
         self.transport.close()
+        if is_open:
+            cycle.disconnected = True
+            cycle.message_event.set()
+
+    def _half_close(self) -> bool:
+        """Whether the client may still send; what comes is thrown away, for a while."""
+        if not self._is_sending:
+            return False
+        self._stop_timer()
+        self._head_timer = self.loop.call_later(self.limits.body_seconds, self.transport.abort)
+        self.flow.resume_reading()
+        return True

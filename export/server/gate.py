@@ -21,6 +21,8 @@ from .unpacking import BodyRefused, unpacked
 _OPEN = re.compile(r"/|/health|/ping|/v2/health/(live|ready)|/page/.*")
 # Of Azure's clients of OpenAI, and it changes no answer.
 _HARMLESS_PARAMETERS = {"api-version"}
+# Those that are read: of two, nobody knows which counts, here and at a proxy (RFC 9112, 3.2).
+_SINGLE_HEADERS = (b"host", b"authorization", b"content-encoding")
 _REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:@/]*)(:\d*)?", re.IGNORECASE)
 
@@ -92,6 +94,7 @@ class Gate:
                 logging.info(request.line(sent, status) + id_shown)
 
     async def _answer(self, scope, receive, send, request: Request) -> None:
+        _check_headers(scope)
         headers = dict(scope["headers"])
         self._check_host(headers.get(b"host", b"").decode("latin-1"))
         self._check_key(scope, headers.get(b"authorization", b""))
@@ -117,9 +120,11 @@ class Gate:
             if packing not in ("", "identity"):
                 most = self._limits.max_message_bytes
                 body = await asyncio.to_thread(unpacked, body, packing, most)
+                self._bytes_inside -= size  # the packed body is not kept
+                size = 0
                 self._check_size(len(body), len(body))
-                size += len(body)
-                self._bytes_inside += len(body)
+                size = len(body)
+                self._bytes_inside += size
             await self._run(scope, receive, send, request, bytes(body))
         except TimeoutError:
             await send_error(send, 408, "The body did not arrive in time.", scope["path"], close=True)
@@ -206,6 +211,15 @@ def _request_id(scope) -> list[tuple[bytes, bytes]]:
     return [
         pair for pair in scope["headers"] if pair[0] == b"x-request-id" and _REQUEST_ID.fullmatch(pair[1])
     ][:1]
+
+
+def _check_headers(scope) -> None:
+    """Raises `RequestError` for a header that may come once and comes twice."""
+    names = [name for name, _ in scope["headers"]]
+    for name in _SINGLE_HEADERS:
+        if names.count(name) > 1:
+            shown = name.decode().title()
+            raise invalid(f"The request has {names.count(name)} headers {shown}; send one.")
 
 
 def _check_parameters(scope) -> None:

@@ -26,7 +26,7 @@ class Limits:
       timeout_seconds: how long a request may wait and run.
 
     Raises:
-      ValueError: for a limit that is not above 0.
+      ValueError: for a limit that is not above 0, or one body that is above all together.
     """
 
     max_batch_tokens: int = 8192
@@ -49,6 +49,12 @@ class Limits:
                 raise ValueError(
                     f"{field.name}={getattr(self, field.name)} is not a limit; expected a number above 0."
                 )
+        if self.max_message_bytes > self.max_pending_bytes:
+            raise ValueError(
+                f"max_message_bytes={self.max_message_bytes} is above max_pending_bytes="
+                f"{self.max_pending_bytes}, so that the largest bodies would always be refused; lower the "
+                "one, or raise the other."
+            )
 
     @property
     def timeout(self) -> str:

@@ -71,6 +71,34 @@ def test_other_bodies_are_refused(asked, packing, body, status, words):
     assert received == status and words in answer["error"]
 
 
+@pytest.mark.parametrize(
+    ("name", "first", "second"),
+    [
+        ("Host", "evil.example", "localhost"),
+        ("Content-Encoding", "gzip", "identity"),
+        ("Authorization", *"ab"),
+    ],
+)
+def test_of_two_headers_of_which_one_may_come_neither_counts(asked, name, first, second):
+    """RFC 9112, 3.2: a proxy may have taken the other one."""
+    headers = [("Host", "localhost"), ("Connection", "close"), ("Content-Length", len(BODY))]
+    headers = [header for header in headers if header[0] != name] + [(name, first), (name, second)]
+    lines = [f"POST {PREDICT} HTTP/1.1", *(f"{key}: {value}" for key, value in headers), "", ""]
+    answer = asked.raw("\r\n".join(lines).encode() + BODY)
+    assert answer.startswith(b"HTTP/1.1 400 ") and f"2 headers {name}; send one".encode() in answer
+
+
+def test_a_body_that_may_be_sent_fits_among_all_bodies(asked_model_dir):
+    with pytest.raises(ValueError, match=r"max_message_bytes=11 is above max_pending_bytes=10"):
+        Limits(max_message_bytes=11, max_pending_bytes=10)
+    body = json.dumps({"instances": TEXTS * 20}).encode()
+    limits = Limits(max_message_bytes=len(body), max_pending_bytes=len(body))
+    with DevelopmentServer(asked_model_dir, MODEL, 0, 0, limits=limits) as server:
+        for packing, sent in (("identity", body), ("gzip", gzip.compress(body, mtime=0))):
+            asked = Asked(server.rest_api_port)
+            assert asked.rest("POST", PREDICT, sent, [("Content-Encoding", packing)])[0] == 200
+
+
 def test_many_parts_of_gzip_take_linear_time():
     assert unpacked(gzip.compress(b"ab") * 20_000, "gzip", 50_000) == b"ab" * 20_000
     assert unpacked(b"", "gzip", 9) == b""

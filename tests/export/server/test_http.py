@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from export.server import connection as connection_module
 from export.server.gate import Gate
 from export.server.limits import Limits
 from export.server.metrics import Metrics
@@ -53,9 +54,41 @@ def test_requests_that_follow_at_once_are_answered_in_order(asked):
     assert labels == [b"shor", b"long", b"shor"]
 
 
-def test_too_many_requests_that_follow_at_once_are_refused(asked):
-    answer = asked.raw(GOOD * 20 + GOOD_AND_LAST)
-    assert status_of(answer) == 400 and answer.count(b"HTTP/1.1") == 1
+def work(times: int) -> bytes:
+    return post(json.dumps({"signature_name": "work", "instances": [str(times)]}).encode())
+
+
+def statuses_of(answers: bytes) -> list[int]:
+    return [status_of(b"HTTP/1.1 " + answer) for answer in answers.split(b"HTTP/1.1 ")[1:]]
+
+
+def test_of_too_many_requests_that_follow_at_once_the_first_are_answered(asked):
+    answers = asked.raw(GOOD * 20 + GOOD_AND_LAST)
+    assert statuses_of(answers) == [200] * 9 + [400] and b"Over 8 requests wait" in answers
+
+
+@pytest.mark.parametrize(
+    ("behind", "status"),
+    [
+        (b"\x00\x01\r\n\r\n", 400),
+        (GOOD[:30], 408),
+        (b"GET / HTTP/1.1\r\nX: " + b"x" * (1 << 19), 431),
+        (GOOD[:-40].replace(b"Content-Length: ", b"Transfer-Encoding: chunked\r\nX: ") + b"?", 400),
+    ],
+    ids=["nonsense", "half a head", "a long head", "a body of no chunks"],
+)
+@pytest.mark.parametrize("before", [1, 3])
+def test_what_cannot_be_read_is_refused_behind_the_answers_before_it(asked, before, behind, status):
+    answers = asked.raw(work(100) * before + behind)
+    assert statuses_of(answers) == [200] * before + [status] and answers.count(b"predictions") == before
+
+
+def test_the_rest_of_a_head_that_waits_behind_requests_is_not_late(asked):
+    """Nobody reads it before the first request is answered."""
+    with socket.create_connection(("localhost", asked.port), timeout=120) as connection:
+        connection.sendall(work(3000) + GOOD + GOOD_AND_LAST[:30])
+        connection.sendall(GOOD_AND_LAST[30:])
+        assert statuses_of(received(connection)) == [200] * 3
 
 
 @pytest.mark.parametrize(
@@ -126,16 +159,26 @@ def test_a_body_that_grows_too_large_is_refused(asked):
     head = f"POST {PREDICT} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
     with socket.create_connection(("localhost", asked.port), timeout=120) as connection:
         connection.sendall(head)
-        try:
-            for _ in range(40):
-                connection.sendall(b"10000\r\n" + b" " * 65536 + b"\r\n")
-        except OSError:
-            pass  # closed by then
-        try:
-            answer = received(connection)
-        except ConnectionResetError:
-            return  # what was not read makes the system drop the answer too
-    assert status_of(answer) == 413
+        for _ in range(40):
+            connection.sendall(b"10000\r\n" + b" " * 65536 + b"\r\n")
+        assert status_of(received(connection)) == 413
+
+
+def test_a_client_that_sends_a_whole_body_before_it_reads_learns_why_it_is_refused(asked):
+    """RFC 9112, 9.6: bytes that nobody reads would reset the connection, and the answer be lost."""
+    status, answer = asked.rest("POST", PREDICT, b" " * (30 << 20))
+    assert status == 413 and "--max_message_bytes" in answer["error"]
+    answer = asked.raw(b"GET / HTTP/1.1\r\nX: " + b"x" * (8 << 20))
+    assert status_of(answer) == 431
+
+
+def test_who_sends_without_end_after_the_last_answer_is_cut_off(asked, monkeypatch):
+    monkeypatch.setattr(connection_module, "_MAX_UNREAD_BYTES", 1 << 20)
+    with (
+        socket.create_connection(("localhost", asked.port), timeout=120) as connection,
+        pytest.raises(OSError, match="reset|pipe"),
+    ):
+        connection.sendall(b"nonsense\r\n\r\n" + b" " * (64 << 20))
 
 
 @pytest.mark.parametrize(
