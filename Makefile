@@ -78,7 +78,7 @@ test-clients: $(VENV)/.ready $(CLIENTS)/.ready  ## openai, huggingface_hub, cohe
 test-tokenizers: $(VENV)/.ready $(KOTLIN)/tokenizer.jar  ## the tokenizer in Kotlin, compiled and asked (Java 17, npm), all characters
 	@KBERT_TOKENIZER_JAR=$(CURDIR)/$(KOTLIN)/tokenizer.jar $(BIN)/python -m pytest -q -rs -n 0 tests/export/tokenizers -k kotlin
 
-test-next: $(VENV)/.ready $(NEXT)/.ready  ## tokenization, training and export in the next TensorFlow, without TF-Text
+test-next: $(VENV)/.ready $(NEXT)/.ready  ## tokenization, training and export in the next TensorFlow and Keras, without TF-Text
 	@$(NEXT)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -q -rs -m "not long and not exhaustive" \
 	  tests/kbert/tokenization tests/kbert/training tests/export/gate tests/export/test_*.py
 
@@ -195,11 +195,11 @@ $(CLIENTS)/.ready: tests/export/clients/requirements.txt $(VENV)/.ready
 	@$(BIN)/uv pip install -q --python $(@D)/bin/python -r $<
 	@touch $@
 
-# A release of TensorFlow that may not be out yet, in place of the pinned one. TF-Text is of one TensorFlow each, and
-# comes later.
-$(NEXT)/.ready: tests/next/overrides.txt requirements.txt $(VENV)/.ready
+# Releases of TensorFlow and Keras that are not out yet, in place of the pinned ones. TF-Text is of one TensorFlow
+# each, and comes later.
+$(NEXT)/.ready: tests/next/overrides.txt tests/next/requirements.txt requirements.txt $(VENV)/.ready
 	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
-	@$(BIN)/uv pip install -q --python $(@D)/bin/python --overrides $< -r requirements.txt
+	@$(BIN)/uv pip install -q --python $(@D)/bin/python --overrides $< -r requirements.txt -r tests/next/requirements.txt
 	@touch $@
 
 # Another Python, with the packages of the lock.

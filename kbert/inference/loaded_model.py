@@ -282,9 +282,12 @@ class LoadedModel(TextAnswers):
         """Answers from now on with what an evaluation chose for the checkpoint. `model` is then another Keras
         model, with the same encoder and the same weights."""
         task = self.run.task(self.checkpoint)
+        self.task, self._made = task, {"model": self._model_of(task)}
+
+    def _model_of(self, task):
         model = task.build_model(self.encoder)
         model.set_weights(self.model.get_weights())
-        self.task, self._made = task, {"model": model}
+        return model
 
     def for_files(self, config: FinetuningConfig | None = None, file=None) -> "LoadedModel":
         """The same model with the task that reads labelled files; a run records how, and is that already.
@@ -309,6 +312,8 @@ class LoadedModel(TextAnswers):
         changed.description = description
         if "model" not in self._made or task.name != self.task.name:
             changed._read = changed.read_described
+        elif task.get_config() != self.task.get_config():  # the graph holds some of it, such as a temperature
+            changed._made = {"model": self._model_of(task)}
         else:
             changed._made = {name: self._made[name] for name in _MODELS if name in self._made}
         return changed

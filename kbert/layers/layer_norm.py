@@ -23,6 +23,10 @@ class LayerNorm(keras.layers.LayerNormalization):
         super().__init__(epsilon=epsilon, **kwargs)
         self.dropout = dropout
 
+    def build(self, input_shape):
+        super().build(input_shape)
+        self.axis = [-1]  # Keras 3.16 counts from the front: the inputs of a call may have another rank
+
     def call(self, inputs, seed=None, training=False):
         if not training:
             return super().call(inputs)

@@ -84,6 +84,17 @@ def test_a_config_says_settings_and_length_too(vocabulary, tmp_path):
     assert loaded.for_files().max_seq_length == MAX_SEQ_LENGTH  # which the folder records
 
 
+def test_settings_of_a_config_change_a_model_that_was_asked_before(folder):
+    config = tiny_finetuning_config(task_settings={"temperature": 2.0})
+    asked, fresh = open_model(folder), open_model(folder)
+    (before,) = asked.predict(["play"])
+    (answer,), (expected,) = (loaded.for_files(config).predict(["play"]) for loaded in (asked, fresh))
+    assert answer["probabilities"] == expected["probabilities"] != before["probabilities"]
+    asked.model.set_weights([0 * weight for weight in asked.model.get_weights()])
+    (even,) = asked.for_files(config).predict(["play"])
+    assert set(even["probabilities"].values()) == {1 / len(LABELS)}, "weights in memory stay"
+
+
 def test_an_export_takes_either_from_run_dir(finetuned_run, folder):
     for path, run in ((finetuned_run.path, finetuned_run.path), (folder, None)):
         loaded = exported_model(path)
