@@ -16,7 +16,7 @@ from kbert.inference.answers import (
 from kbert.inference.texts import text_batch
 from kbert.input_pipelines.data_in_memory import shown, text_alone
 from kbert.tasks.file_columns import PAIR, RAW_SCORES
-from kbert.tasks.similarity.vectors import require_vectors, similarities
+from kbert.tasks.similarity.vectors import require_unquantized, require_vectors, similarities
 
 # Answers that are one number for a pair of texts.
 PAIR_NUMBERS = ("prediction", "cosine")
@@ -131,11 +131,12 @@ class TextAnswers:
           float32 array of shape (queries, texts); more is more similar.
 
         Raises:
-          ValueError: for vectors of several widths, and what is no vectors.
+          ValueError: for vectors of several widths, quantized ones, and what is no vectors.
         """
         require_vectors(queries, texts)
         if self.task.text_vectors is not None:
             return self.task.text_vectors.similarity(queries, texts)
+        require_unquantized(queries, texts)
         pooling = self.task.pooling
         name = "cosine" if pooling is None else pooling.similarity_fn_name
         return similarities(queries, texts, name, self.unit)

@@ -20,8 +20,8 @@ def cosine(first, second):
 
 
 def require_vectors(queries, texts):
-    """Raises ValueError for what is no vectors, for those of `quantize_embeddings`, and for those of several
-    widths; each is an array, or a list of arrays or of numbers."""
+    """Raises ValueError for what is no vectors, and for those of several widths; each is an array, or a list
+    of arrays or of numbers."""
     widths = sorted({*_widths("queries", queries), *_widths("texts", texts)})
     if len(widths) > 1:
         raise ValueError(
@@ -30,17 +30,23 @@ def require_vectors(queries, texts):
         )
 
 
+def require_unquantized(queries, texts):
+    """Raises ValueError for vectors of `quantize_embeddings`; each is an array or a list of arrays."""
+    for name, side in {"queries": queries, "texts": texts}.items():
+        for part in side if isinstance(side, list | tuple) else [side]:
+            if (dtype := getattr(getattr(part, "dtype", None), "name", None)) in ("int8", "uint8"):
+                raise ValueError(
+                    f"{name}: received quantized vectors ({dtype}), whose numbers are steps or bits of a "
+                    "byte; give those of embed. Binary ones are searched by Hamming distance."
+                )
+
+
 def _widths(name, side):
     parts = list(side) if isinstance(side, list | tuple) and not _is_row(side) else [side]
     for part in parts:
         array = part if hasattr(part, "shape") else _as_array(part)
         if not array.shape or not _is_numeric(array.dtype):
             raise ValueError(f"{name}: received {shown(part)}; expected vectors, as embed gives them.")
-        if str(array.dtype) in ("int8", "uint8"):
-            raise ValueError(
-                f"{name}: received quantized vectors ({array.dtype}), whose numbers are steps or bits of a "
-                "byte; give those of embed. Binary ones are searched by Hamming distance."
-            )
         yield array.shape[-1]
 
 

@@ -14,7 +14,7 @@ from kbert.tasks.similarity.cosine_similarity import CosineSimilarity
 from kbert.tasks.similarity.multiple_negatives_ranking import MultipleNegativesRanking
 from kbert.tasks.similarity.retrieval_scores import retrieval_scores
 from kbert.tasks.similarity.text_similarities import DenseSimilarities
-from kbert.tasks.similarity.vectors import require_vectors, similarities
+from kbert.tasks.similarity.vectors import require_unquantized, require_vectors, similarities
 from kbert.tasks.task import Predictions
 from tests.kbert.tasks.test_losses import evaluate
 
@@ -172,4 +172,4 @@ def test_quantized_vectors_are_refused(precision):
     """Bytes of eight signs have a cosine, which says nothing."""
     quantized = quantize_embeddings(RNG.normal(size=(4, 16)).astype(np.float32), precision)
     with pytest.raises(ValueError, match="texts: received quantized vectors.*give those of embed"):
-        require_vectors(np.zeros((2, quantized.shape[1])), quantized)
+        require_unquantized(np.zeros((2, quantized.shape[1])), list(quantized))
