@@ -81,14 +81,18 @@ def _without_garbage_collection():
 
 
 def load_less():
-    """For a process that is a command of kbert: TensorFlow loads without what no command needs of it."""
+    """For a process that is a command of kbert: TensorFlow loads without what no command needs of it, and
+    Keras runs on it, whatever the shell says for other programs."""
     _left_out.extend(_ONLY_FOR_KERAS)
+    os.environ["KERAS_BACKEND"] = "tensorflow"
 
 
 # TensorFlow leaves oneDNN out on x86 processors without VNNI, where answers then took 1.1 to 1.3 times
 # as long (docs/serving_speed.md).
 if platform.machine() in ("x86_64", "AMD64"):
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
+
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")  # before ~/.keras/keras.json
 
 # Level 3 hides all lines but fatal ones; anything important is also raised as a Python exception. It may also
 # be inherited from a script that started this process.

@@ -282,9 +282,9 @@ class LoadedModel(TextAnswers):
         """Answers from now on with what an evaluation chose for the checkpoint. `model` is then another Keras
         model, with the same encoder and the same weights."""
         task = self.run.task(self.checkpoint)
-        self.task, self._made = task, {"model": self._model_of(task)}
+        self.task, self._made = task, {"model": self._rebuilt_model(task)}
 
-    def _model_of(self, task):
+    def _rebuilt_model(self, task):
         model = task.build_model(self.encoder)
         model.set_weights(self.model.get_weights())
         return model
@@ -313,7 +313,7 @@ class LoadedModel(TextAnswers):
         if "model" not in self._made or task.name != self.task.name:
             changed._read = changed.read_described
         elif task.get_config() != self.task.get_config():  # the graph holds some of it, such as a temperature
-            changed._made = {"model": self._model_of(task)}
+            changed._made = {"model": self._rebuilt_model(task)}
         else:
             changed._made = {name: self._made[name] for name in _MODELS if name in self._made}
         return changed

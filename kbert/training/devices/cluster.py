@@ -56,7 +56,7 @@ def read_cluster(tf_config: str) -> Cluster:
 
     Raises:
       ValueError: when it is not JSON of the expected form, names jobs other than worker and chief, gives two
-        workers one address, or names a task of this process that is not in the cluster.
+        workers one address, or names a task of this process that is not in the cluster, or without a cluster.
     """
     try:
         config = json.loads(tf_config)
@@ -72,6 +72,12 @@ def read_cluster(tf_config: str) -> Cluster:
         raise ValueError(
             f"TF_CONFIG={tf_config!r} is not understood; it should look like {_EXAMPLE}."
         ) from None
+    others = [key for key in config if "cluster" in key.lower() and key != "cluster"]
+    if not addresses and (others or task.get("index")):
+        raise ValueError(
+            f"TF_CONFIG={tf_config!r} speaks of several workers, but lists none under 'cluster'; it should "
+            f"look like {_EXAMPLE}."
+        )
     unknown = [job for job in sizes if job not in _JOBS]
     if unknown:
         raise ValueError(

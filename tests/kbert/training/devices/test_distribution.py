@@ -110,6 +110,15 @@ def test_workers_are_counted_chief_first():
     assert cluster.list_workers(tf_config(with_chief, "chief")) == [("chief", 0), ("worker", 0)]
 
 
+@pytest.mark.parametrize("key", ["sparseCluster", "Cluster"])  # the first is Kubeflow's, for elastic workers
+@pytest.mark.parametrize("index", [0, 1])
+def test_workers_of_no_cluster_do_not_train_alone(key, index):
+    config = json.dumps({key: TWO_WORKERS, "task": {"type": "worker", "index": index}})
+    with pytest.raises(ValueError, match="lists none under 'cluster'"):
+        cluster.list_workers(config)
+    assert cluster.list_workers(json.dumps({"task": {"type": "worker", "index": 0}})) == [("worker", 0)]
+
+
 SLURM = {
     "SLURM_PROCID": "2",
     "SLURM_STEP_NODELIST": "n[9-10],gpu01",
