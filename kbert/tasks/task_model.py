@@ -69,7 +69,7 @@ class TaskModel(keras.Model):
         Raises:
           ValueError: when a loss does not name its output, or `loss_weights` have no loss.
         """
-        if loss is not None and not isinstance(loss, dict):
+        if loss is not None and not (isinstance(loss, dict) and {*loss} <= {*self.output}):
             raise ValueError(
                 f"which output is {loss} the loss of? Name it, as loss={{{next(iter(self.output))!r}: ...}}; "
                 f"the {self.task.name} model gives {', '.join(self.output)}."

@@ -170,8 +170,9 @@ def test_fit_with_features_and_labels_apart_and_weights():
     assert model.evaluate(inputs, batch["label_ids"], batch_size=ROWS, verbose=0) == whole
     with pytest.raises(ValueError, match="needs 'label_ids' in each batch.*give it by name"):
         model.evaluate(inputs, None, batch_size=ROWS, verbose=0)
-    with pytest.raises(ValueError, match="Name it, as loss={'logits'"):
-        model.compile(loss="sparse_categorical_crossentropy")
+    for loss in ("sparse_categorical_crossentropy", {"label_ids": "sparse_categorical_crossentropy"}):
+        with pytest.raises(ValueError, match="Name it, as loss={'logits'.*gives logits, probabilities"):
+            model.compile(loss=loss)
     with pytest.raises(ValueError, match="expected a dict of input_ids, .*received a list of 3"):
         model.predict(list(inputs.values()), verbose=0)
 
