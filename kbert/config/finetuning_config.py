@@ -86,20 +86,23 @@ class DatasetConfig:
             self.label_separator != "",
             "dataset.label_separator='' separates nothing; give a text such as \";\", or leave it out.",
         )
-        texts = (self.text, self.text_pair, *self.choices, *self.negatives)
         require(
-            self.label not in texts,
+            self.label not in self.text_columns,
             f"dataset.label={shown(self.label)} is also a column of texts: the answer would stand in the "
             "question; name the column of the labels.",
         )
         if self.column_names:
-            columns = (self.text, self.text_pair, *self.choices, *self.negatives, self.label)
-            for column in filter(None, columns):
+            for column in (*self.text_columns, self.label):
                 require(
                     column in self.column_names,
                     f"dataset column {shown(column)} is not among "
                     f"column_names={shown(list(self.column_names))}.",
                 )
+
+    @property
+    def text_columns(self) -> tuple[str, ...]:
+        """The columns of texts."""
+        return tuple(filter(None, (self.text, self.text_pair, *self.choices, *self.negatives)))
 
     def _check_text_format(self):
         if self.delimiter == "\\t":  # as a shell leaves it

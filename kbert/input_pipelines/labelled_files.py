@@ -20,7 +20,7 @@ from kbert.input_pipelines.delimited_files import (
 )
 from kbert.input_pipelines.file_problems import FileProblems
 from kbert.input_pipelines.json_rows import AS_LINES, NotLines, parse_object, require_column, text_problem
-from kbert.input_pipelines.labels import LEFT_OUT, RowLabels, class_label, label_set
+from kbert.input_pipelines.labels import ANSWER, LEFT_OUT, RowLabels, class_label, label_set
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
 
@@ -145,7 +145,7 @@ def stream_examples(
 def _records(path, dataset, columns, optional, with_labels, problems):
     """(where, record) of all rows that are to be read."""
     columns = [column for column in columns if column]
-    known = (*columns, *_text_columns(dataset), *optional, with_labels and dataset.label)
+    known = (*columns, *dataset.text_columns, *optional, with_labels and dataset.label)
     wanted = dict.fromkeys(filter(None, known))
     if table := find_table(path, dataset.file_format):
         records = _table_records(table, dataset, columns, wanted, with_labels, problems)
@@ -173,7 +173,7 @@ def needless_settings(path: str | Path, dataset: DatasetConfig) -> dict[str, str
 
 def _with_texts(records, path, dataset, problems):
     """The rows of a labelled file in which something stands."""
-    texts, one_empty, skipped = _text_columns(dataset), EmptyTextCounter(), 0
+    texts, one_empty, skipped = dataset.text_columns, EmptyTextCounter(), 0
     for where, record in records:
         for column in texts:  # no generator expression: this is done for every row
             text = record.get(column)
@@ -236,10 +236,6 @@ class EmptyTextCounter:
             )
 
 
-def _text_columns(dataset):
-    return tuple(filter(None, (dataset.text, dataset.text_pair, *dataset.choices, *dataset.negatives)))
-
-
 def _not_empty(records, path, problems):
     is_empty = True
     for record in records:
@@ -250,15 +246,18 @@ def _not_empty(records, path, problems):
 
 
 def _table_records(table, dataset, columns, wanted, with_labels, problems):
-    """(where, record) of all files of a table, with the wanted columns and the one of the document."""
+    """(where, record) of all files of a table, with the wanted columns, the one of the document, and `ANSWER`."""
     wanted = dict.fromkeys(filter(None, (*wanted, dataset.document)))
     for file in table.files:
         header = table_rows.column_names(file, table.file_format)
         require_columns(header, file, columns, dataset, problems)
         problems.raise_all()
         read = [column for column in wanted if column in header]
+        readable = table_rows.readable_columns(file, table.file_format) if with_labels else []
         if with_labels and len(read) < len(wanted):  # what the file has belongs in the message
-            read = table_rows.readable_columns(file, table.file_format)
+            read = readable
+        elif ANSWER in readable and ANSWER not in read:
+            read.append(ANSWER)
         # Without labels it still counts that there is such a column.
         unread = {dataset.label: None} if dataset.label in {*header} - {*read} else {}
         for where, record in table_rows.read_rows(file, table.file_format, read):
@@ -302,7 +301,7 @@ def count_rows(path: str | Path, dataset: DatasetConfig) -> int:
         number = sum(1 for line in lines if line.strip())
     else:
         layout = find_layout(
-            lines, path, file_format, dataset, (*_text_columns(dataset), dataset.label), problems
+            lines, path, file_format, dataset, (*dataset.text_columns, dataset.label), problems
         )
         number = sum(1 for _, cells in read_cells(lines, path, layout, problems) if cells)
     problems.raise_all()

@@ -65,20 +65,20 @@ class NoLabel(ValueError):
     """A row has no label; `dataset.skip_unlabelled` leaves it out."""
 
 
+ANSWER = "answer"  # the field in which Prodigy writes what an annotator said
 LEFT_OUT = object()  # in the place of the label of a row that is left out
 
 
-def require_accepted(record: dict, where: str, label: str = ""):
+def require_accepted(record: dict, where: str):
     """Raises ValueError for what an annotator rejected or passed over in Prodigy, which its training skips.
 
     Args:
       record: a row, or a span of one.
       where: file and line, for messages.
-      label: the column of the label, in which the word may stand.
     """
-    if label != "answer" and record.get("answer") in ("reject", "ignore"):
+    if record.get(ANSWER) in ("reject", "ignore"):
         raise ValueError(
-            f"{where} has {record['answer']!r} as its 'answer', as Prodigy marks what is wrong or unsure; "
+            f"{where} has {record[ANSWER]!r} as its {ANSWER!r}, as Prodigy marks what is wrong or unsure; "
             "keep the others, for example by jq -c 'select(.answer == \"accept\")', or rename the field."
         )
 
@@ -98,6 +98,7 @@ class RowLabels:
             (dataset.label, _HEADS_OF_LABELS | {dataset.label.lower()}),
             (dataset.text, _HEADS_OF_TEXTS | {dataset.text.lower()}),
         )
+        self._has_answers = ANSWER not in (*dataset.text_columns, dataset.label)  # which may be any words
         self._number, self._left_out, self._first = 0, 0, ""
         self._head, self._why_head = None, ""  # the label of a first row that may be a header
         self._known: dict[str, str | float] = {}  # what cells mean, whatever stands beside them
@@ -113,7 +114,8 @@ class RowLabels:
             if self._number == 1 and self._dataset.column_names:
                 self._refuse_header(record, where)
             return None
-        require_accepted(record, where, self._dataset.label)
+        if self._has_answers:
+            require_accepted(record, where)
         cell = record.get(self._dataset.label)
         if self._head is not None and (cell == self._head or _is_name(record.get(self._heads[1][0]))):
             self._head = None

@@ -365,6 +365,21 @@ def test_minus_one_is_a_number():
     assert number_label({"label": "-1"}, DatasetConfig(skip_unlabelled=True), "here") == -1.0
 
 
+def test_what_was_rejected_in_prodigy_is_refused_of_tables_too(tmp_path):
+    path = tmp_path / "rows.parquet"
+    rows = {"text": ["a", "b"], "label": ["x", "y"], "other": [b"1", b"2"], "answer": ["accept", "reject"]}
+    parquet.write_table(pa.table(rows), path)
+    with pytest.raises(ValueError, match="row 2 has 'reject' as its 'answer'"):
+        list(ONE_LABEL_FILES.read_examples(path, DatasetConfig()))
+
+
+def test_an_answer_among_the_texts_may_be_any_word(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"text": "And you?", "answer": "ignore", "label": "x"}', encoding="utf-8")
+    (row,) = ONE_LABEL_FILES.read_examples(path, DatasetConfig(text_pair="answer"))
+    assert row.text_pair == "ignore"
+
+
 def test_what_was_rejected_in_prodigy_is_no_label(tmp_path):
     path = tmp_path / "rows.jsonl"
     rows = [
