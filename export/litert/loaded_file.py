@@ -111,7 +111,9 @@ class LoadedFile(TextAnswers):
                 "run or "
                 "the checkpoint that it was made of."
             )
-        return batch.answer(self._model([prompt + text for text in batch.texts])[output])
+        outputs, cut = self.outputs([prompt + text for text in batch.texts])
+        self.warn_of_cut_text(cut, batch.texts)
+        return batch.answer(outputs[output])
 
 
 class _Predictor:
@@ -121,13 +123,13 @@ class _Predictor:
 
     def __init__(self, loaded: LoadedFile, inputs: tuple[str, ...]):
         self.inputs = inputs
-        self._loaded, self._has_warned = loaded, False
+        self._loaded = loaded
 
     def answers(self, inputs: dict, positions=None, name="texts[{}]", raw_scores=False) -> list[dict]:
         loaded, serving = self._loaded, self._loaded.task.serving
         prompted = [[loaded.task.default_prompt + text for text in texts] for texts in inputs.values()]
         outputs, cut = loaded.outputs(*prompted, positions=positions, name=name)
-        self._has_warned = self._has_warned or loaded.warn_of_cut_text(cut, positions, name)
+        loaded.warn_of_cut_text(cut, positions, name)
         served = {key: np.asarray(values) for key, values in serving.served(outputs).items()}
         examples = [dict(zip(inputs, row, strict=True)) for row in zip(*inputs.values(), strict=True)]
         return loaded.answer_rows(served, examples, positions, name, raw_scores)

@@ -121,7 +121,8 @@ class FeatureExtractor:
         require_own_tensorflow()
         pairs = None if text_pairs is None else tf.constant(text_pairs, tf.string)
         prompted = tf.constant([self._prompt + text for text in texts], tf.string)
-        inputs = self.loaded.text_inputs(prompted, pairs, pad_to_longest=True)
+        inputs, cut = self.loaded.text_inputs.rows(prompted, pairs)
+        self.loaded.warn_of_cut_text(cut, texts, longest=f"{self.loaded.max_seq_length} tokens")
         run = self.loaded.graph(("features", self.layers, self.pooling, self.combine), self._graph)
         values = run(inputs).numpy()
         tokens = self.loaded.vocabulary.tokens

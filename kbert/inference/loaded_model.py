@@ -275,7 +275,7 @@ class LoadedModel(TextAnswers):
         changed = object.__new__(type(self))
         vars(changed).update(vars(self))
         changed._max_seq_length = max_seq_length
-        changed._made, changed._lock = {}, threading.RLock()
+        changed._made, changed._lock, changed._told_of_cut_text = {}, threading.RLock(), False
         return changed
 
     def follow_chosen(self):
@@ -476,8 +476,10 @@ class LoadedModel(TextAnswers):
         embedder = self.graph(key, functools.partial(self._embedder, config, normalize, prompt_name))
         embeddings = np.zeros((len(batch.texts), width), np.float32)
         for positions in batch.positions_by_length():
-            prompted = [prompt + text for text in batch.select(positions).texts]
-            values = embedder(tf.constant(prompted, tf.string)).numpy()
+            texts = batch.select(positions).texts
+            vectors, cut = embedder(tf.constant([prompt + text for text in texts], tf.string))
+            self.warn_of_cut_text(cut, texts, longest=f"{self.max_seq_length} tokens")
+            values = vectors.numpy()
             require_finite_answers(values, self.source, positions)
             embeddings[positions] = values
         if dimensions is not None:
@@ -490,8 +492,10 @@ class LoadedModel(TextAnswers):
         make = functools.partial(maker.graph, self, task)
         graph, answers = self.graph(("embed", task), make), [None] * len(batch.texts)
         for positions in batch.positions_by_length():
-            prompted = [prompt + text for text in batch.select(positions).texts]
-            outputs = keras.tree.map_structure(np.asarray, graph(tf.constant(prompted, tf.string)))
+            texts = batch.select(positions).texts
+            vectors, cut = graph(tf.constant([prompt + text for text in texts], tf.string))
+            self.warn_of_cut_text(cut, texts)
+            outputs = keras.tree.map_structure(np.asarray, vectors)
             require_finite_answers(keras.tree.flatten(outputs)[0], self.source, positions)
             for position, answer in zip(positions, maker.answers(outputs), strict=True):
                 answers[position] = answer
@@ -539,16 +543,17 @@ class LoadedModel(TextAnswers):
         return config
 
     def _embedder(self, config, normalize, prompt_name):
-        """The graph from texts, with their prompt, to vectors; of length 1 after the cut, if asked for."""
+        """The graph from texts, with their prompt, to vectors, of length 1 after the cut, if asked for; and
+        whether each text was cut."""
         encoder = answering_encoder.AnsweringEncoder(
             self.encoder, self.precision, outputs=("sequence_output",)
         )
         pool, scales_again = self._pool(config, prompt_name), normalize and config.truncate_dim
 
         def embed(texts):
-            inputs = self.text_inputs(texts, pad_to_longest=True)
+            inputs, cut = self.text_inputs.rows(texts)
             vectors = pool(encoder(inputs)["sequence_output"], inputs["input_mask"])
-            return vector_dense.unit(vectors) if scales_again else vectors
+            return vector_dense.unit(vectors) if scales_again else vectors, cut
 
         signature = [tf.TensorSpec([None], tf.string)]
         return tf.function(embed, input_signature=signature, autograph=False)

@@ -55,7 +55,6 @@ class Predictor:
         shapes = {name: shape for name, (_, shape) in self._signature.inputs.items()}
         self.inputs = tuple(name for name, shape in shapes.items() if shape)
         self.settings = tuple(name for name, shape in shapes.items() if not shape)
-        self._has_warned = False
 
     def __call__(self, **inputs) -> list[dict]:
         return self.answers(inputs)
@@ -86,8 +85,7 @@ class Predictor:
         floats = [value for value in outputs.values() if value.dtype.kind == "f"]
         numbers = [np.concatenate([np.ravel(value[row]) for value in floats]) for row in range(len(examples))]
         require_finite_answers(numbers, self.loaded.source, positions, name)
-        cut = outputs.get(TRUNCATED, False)
-        self._has_warned = self._has_warned or self.loaded.warn_of_cut_text(cut, positions, name)
+        self.loaded.warn_of_cut_text(outputs.get(TRUNCATED, False), positions, name)
         if sentence := serving.incomplete(outputs):
             warn_once(sentence)
         return self.loaded.answer_rows(outputs, examples, positions, name, raw_scores)

@@ -40,6 +40,7 @@ class TextAnswers:
     dataset: DatasetConfig | None = None
     embed: Any
     unit: Any = None
+    _told_of_cut_text = False
 
     @with_checked_values
     def predict(
@@ -141,18 +142,22 @@ class TextAnswers:
         name = "cosine" if pooling is None else pooling.similarity_fn_name
         return similarities(queries, texts, name, self.unit)
 
-    def warn_of_cut_text(self, cut, positions, name: str) -> bool:
-        """Warns of the first text that was cut (bool (texts,)), and says whether there is one; `positions`
-        and `name` are those of `require_finite_answers`."""
-        if not np.any(cut):
-            return False
-        first = int(np.argmax(cut))
+    def warn_of_cut_text(self, cut, positions, name: str = "the text {!r:.60}", longest: str | None = None):
+        """Warns of the first text that was cut, once for a model.
+
+        Args:
+          cut: bool (texts,).
+          positions, name: those of `require_finite_answers`; or the texts themselves, which name them.
+          longest: where texts are cut; by default as predictions are, see `Serving.longest`.
+        """
+        if self._told_of_cut_text or not np.any(cut):
+            return
+        self._told_of_cut_text, first = True, int(np.argmax(cut))
         logging.warning(
             "%s is longer than the %s that %s reads: what does not fit was left out, here and in all longer "
             "texts.", name.format(positions[first] if positions else first),
-            self.task.serving.longest(self.text_inputs.max_seq_length), self.source,
+            longest or self.task.serving.longest(self.text_inputs.max_seq_length), self.source,
         )  # fmt: skip
-        return True
 
     def answer_rows(self, outputs, examples, positions, name: str, raw_scores: bool = False) -> list[dict]:
         """The answers of `Serving.answer`, or of its `raw_answer`, to a batch.

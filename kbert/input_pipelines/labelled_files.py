@@ -246,7 +246,7 @@ def _not_empty(records, path, problems):
 
 
 def _table_records(table, dataset, columns, wanted, with_labels, problems):
-    """(where, record) of all files of a table, with the wanted columns, the one of the document, and `ANSWER`."""
+    """(where, record) of all files of a table: the wanted columns, the one of the document, and `ANSWER`."""
     wanted = dict.fromkeys(filter(None, (*wanted, dataset.document)))
     for file in table.files:
         header = table_rows.column_names(file, table.file_format)

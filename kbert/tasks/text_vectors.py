@@ -22,7 +22,8 @@ class TextVectors:
         self.task = task
 
     def graph(self, loaded, task: str | None) -> Callable:
-        """The function from texts (string [batch], behind their prompt) to arrays of as many rows.
+        """The function from texts (string [batch], behind their prompt) to (arrays of as many rows, bool
+        [batch]: whether a text was cut).
 
         Args:
           loaded: has a `model`, an `answering_model` and `text_inputs`.
@@ -31,7 +32,7 @@ class TextVectors:
         raise NotImplementedError
 
     def answers(self, outputs) -> list:
-        """The vectors of each text of a batch, from what the graph gives, as arrays."""
+        """The vectors of each text of a batch, from the arrays that the graph gives."""
         raise NotImplementedError
 
     def together(self, answers: list, config: EncoderConfig):

@@ -18,8 +18,9 @@ class LateVectors(TextVectors):
         make_inputs = TokenInputs(config, text_inputs.vocabulary, text_inputs.max_seq_length, task)
 
         def embed(texts):
-            inputs = make_inputs(texts)
-            return token_vectors(loaded.answering_model, inputs, make_inputs.fills), inputs[SCORED_TOKENS]
+            inputs, cut = make_inputs.rows(texts)
+            vectors = token_vectors(loaded.answering_model, inputs, make_inputs.fills)
+            return (vectors, inputs[SCORED_TOKENS]), cut
 
         return tf.function(embed, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
 

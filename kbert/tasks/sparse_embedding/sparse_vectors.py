@@ -15,7 +15,8 @@ class SparseVectors(TextVectors):
 
     def graph(self, loaded, task):
         def weigh(texts):
-            return text_weights(loaded.answering_model, loaded.text_inputs(texts, pad_to_longest=True))
+            inputs, cut = loaded.text_inputs.rows(texts)
+            return text_weights(loaded.answering_model, inputs), cut
 
         return tf.function(weigh, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
 

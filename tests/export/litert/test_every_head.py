@@ -46,7 +46,7 @@ def test_every_task_on_labelled_files_is_here():
 
 
 @pytest.mark.parametrize("name", HEADS)
-def test_the_file_gives_what_keras_gives(name, tmp_path):
+def test_the_file_gives_what_keras_gives(name, tmp_path, caplog):
     task_class, settings = HEADS[name]
     task = task_class(**settings)
     loaded = random_task_model(task)
@@ -72,10 +72,10 @@ def test_the_file_gives_what_keras_gives(name, tmp_path):
     same = task.serving.same_answers(found, expected, batch)
     assert same.dtype == bool and same.ndim == 1 and same.all()
     assert not task.serving.same_answers({n: -v for n, v in found.items()}, expected, batch).all()
-    check_loaded_file(path, loaded)
+    check_loaded_file(path, loaded, caplog)
 
 
-def check_loaded_file(path, loaded):
+def check_loaded_file(path, loaded, caplog):
     """`kbert.load` of the file predicts as the model, or says why it does not."""
     task, vocabulary = loaded.task, loaded.vocabulary
     vocabulary.write_files(path.parent)
@@ -97,5 +97,7 @@ def check_loaded_file(path, loaded):
     else:
         expected = model.embed("jump the a", task.pooling.mode, task.pooling.normalize)
         np.testing.assert_allclose(file.embed("jump the a"), expected, atol=1e-5)
+        file.embed("walk " * 40)
+        assert "is longer than the 12 tokens" in caplog.text
         with pytest.raises(ValueError, match="embed"):
             file.predict([("jump", "walk")])

@@ -6,6 +6,8 @@ from scipy.special import softmax
 from scipy.stats import gmean
 
 from kbert.experiments.evaluation import evaluate
+from kbert.inference.feature_extractor import FeatureExtractor
+from kbert.inference.loaded_model import LoadedModel
 from kbert.inference.loading import load
 from kbert.inference.predictor import Predictor
 from kbert.kernels.kernel import Kernel
@@ -139,6 +141,28 @@ def test_a_text_that_is_cut_is_told_with_the_length_that_cut_it(caplog):
     task = TASKS["late_interaction"]({"query_length": 6, "document_length": 9})
     random_task_model(task).predict(("the " * 7, "walk"))
     assert "than the 6 tokens of a query (query_length) or the 9 of a document" in caplog.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "ask", "length"),
+    [
+        ("encoder", LoadedModel.embed, "24 tokens"),
+        ("encoder", lambda loaded, texts: FeatureExtractor(loaded)(texts), "24 tokens"),
+        ("question_answering", LoadedModel.embed, "24 tokens"),  # which has another length for questions
+        ("cosine_similarity", lambda loaded, texts: loaded.rank("a", texts), "24 tokens"),
+        ("sparse_embedding", LoadedModel.embed, "24 tokens"),
+        ("late_interaction", LoadedModel.embed, "or the 24 of a document"),
+    ],
+)
+def test_vectors_of_a_text_that_is_cut_say_so_once(name, ask, length, caplog):
+    loaded = random_task_model(TASKS[name]())
+    for texts in (["the a"], ["the a", "walk " * 40], "walk " * 50):
+        ask(loaded, texts)
+    loaded.with_max_seq_length(8).embed("walk " * 10)
+    first, second = (record.message for record in caplog.records if record.name == "absl")
+    assert first.startswith("the text 'walk walk ") and length in first
+    assert "8 tokens" in second or "the 8 of a document" in second
 
 
 @pytest.mark.slow
