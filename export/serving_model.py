@@ -36,8 +36,8 @@ class ServingModel:
       trained_signatures: the same of the Keras model as it was trained, in float32.
 
     Raises:
-      ValueError: for a task that does not answer texts, or whose attention cannot be shown, for `dimensions`
-        that its vectors do not have, or weights that are not finite.
+      ValueError: for a task that does not answer texts, or not in this precision, or whose attention cannot
+        be shown, for `dimensions` that its vectors do not have, or weights that are not finite.
     """
 
     def __init__(
@@ -50,6 +50,12 @@ class ServingModel:
         self.loaded = open_model(source)
         self.source = self.loaded.source
         _require_answers(self.source, self.loaded.task)
+        if precision != "float32" and self.loaded.task.reads_unattended:
+            raise ValueError(
+                f"precision={precision!r}: queries of {self.source} are filled with tokens that nobody "
+                "attends to, which are answered in float32, and an export stores each weight once; export it in "
+                "float32."
+            )
         if dimensions is not None:
             _require_vectors(self.loaded, dimensions)
         model, text_inputs = self.loaded.model, self.loaded.text_inputs

@@ -6,6 +6,7 @@ import queue
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from ..deployment.measurements import num_cores
@@ -21,8 +22,9 @@ class InterpreterPool:
     there are fewer. A call beyond that waits.
 
     Args:
-      make: makes an interpreter of a file. The first is made here.
-      path: the file.
+      make: makes an interpreter of `model_content`, the file's bytes. The first is made here.
+      path: the file. It is read once: another one in its place, or another current folder, changes no answer
+        of a second thread or of a forked process.
       num_threads: the threads of each.
 
     Raises:
@@ -32,9 +34,9 @@ class InterpreterPool:
       details: function from the name of a signature to (inputs, outputs), as LiteRT describes them.
     """
 
-    def __init__(self, make: Callable[[Any], Any], path, num_threads: int):
-        self._make, self._path = make, str(path)
-        self._most = max(1, min(num_cores() // num_threads, _MOST_BYTES // max(1, os.path.getsize(path))))
+    def __init__(self, make: Callable[..., Any], path, num_threads: int):
+        self._make, self._path, self._content = make, str(path), Path(path).read_bytes()
+        self._most = max(1, min(num_cores() // num_threads, _MOST_BYTES // max(1, len(self._content))))
         self._begin()
         with self.borrowed() as runners:
             self.details = {
@@ -62,7 +64,7 @@ class InterpreterPool:
         with self._lock:
             if self._num_made < self._most:
                 try:
-                    made = _Interpreter(self._make(self._path))
+                    made = _Interpreter(self._make(model_content=self._content))
                 except ValueError as error:
                     raise ValueError(f"{self._path} is no LiteRT file, or damaged: {error}") from None
                 self._num_made += 1

@@ -42,3 +42,11 @@ def test_a_file_for_phones_is_refused(tmp_path):
     ):
         loaded.export_litert(tmp_path / "files")
     assert not (tmp_path / "files").exists()
+
+
+def test_queries_of_tokens_without_attention_answer_in_float32(tmp_path):
+    loaded = random_task_model(TASKS["late_interaction"]().with_pooling(None))
+    assert loaded.task.reads_unattended
+    with pytest.raises(ValueError, match="answered in float32, .* export it in"):
+        export_savedmodel(loaded, tmp_path / "served", precision="bfloat16")
+    assert not (tmp_path / "served").exists()

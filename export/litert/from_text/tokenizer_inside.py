@@ -116,13 +116,13 @@ class TextLiteRTModel:
         from tensorflow.lite.python import interpreter
         from tensorflow_text import tflite_registrar
 
-        def make(path):
+        def make(model_content):
             with warnings.catch_warnings():
                 # It is said to leave TensorFlow. ai-edge-litert has one as well, but is not built together
                 # with TF-Text's kernels.
                 warnings.filterwarnings("ignore", message="[^.]*tf.lite.Interpreter is deprecated")
                 return interpreter.InterpreterWithCustomOps(
-                    model_path=path,
+                    model_content=model_content,
                     custom_op_registerers=[getattr(tflite_registrar, name) for name in REGISTRARS],
                     num_threads=num_threads,
                 )

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -89,6 +90,17 @@ def test_threads_are_answered_as_one_is(several, monkeypatch):
             answers = list(threads.map(lambda text, model=model: model(text)["logits"], texts))
         np.testing.assert_allclose(answers, expected, rtol=1e-6)
         assert model._interpreters._free.qsize() <= most
+
+
+def test_an_interpreter_more_is_of_the_file_that_was_loaded(several, tmp_path, monkeypatch):
+    monkeypatch.setattr(interpreter_pool, "num_cores", lambda: 2)
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(several.path, "model.tflite")
+    model = LiteRTModel("model.tflite", several._vocabulary, num_threads=1)
+    os.replace(shutil.copy(__file__, "other"), "model.tflite")
+    monkeypatch.chdir("/")
+    with model._interpreters.borrowed():  # so that a second one is made
+        np.testing.assert_array_equal(model("play")["logits"], several("play")["logits"])
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
