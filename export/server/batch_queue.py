@@ -63,10 +63,12 @@ class BatchQueue:
     Args:
       session: the `SavedModelSession`.
       max_batch_tokens: of a run.
+      max_answer_bytes: of a request; larger ones are refused.
     """
 
-    def __init__(self, session, max_batch_tokens: int):
-        self._session, self._max_batch_tokens = session, max_batch_tokens
+    def __init__(self, session, max_batch_tokens: int, max_answer_bytes: int):
+        self._session = session
+        self._max_batch_tokens, self._max_answer_bytes = max_batch_tokens, max_answer_bytes
         self._waiting: collections.deque[_Slice] = collections.deque()
         self._changed = threading.Condition()
         self._stopping = False
@@ -80,7 +82,6 @@ class BatchQueue:
         inputs: Arrays,
         tokens: list[int],
         outputs: tuple[str, ...] = (),
-        max_answer_bytes: int = 1 << 40,
     ) -> Arrays:
         """Runs one request, in slices where it is large, and waits for it.
 
@@ -90,7 +91,6 @@ class BatchQueue:
           inputs: input name -> array.
           tokens: of each row; one number where the inputs have no rows in common.
           outputs: the ones wanted; empty means all.
-          max_answer_bytes: more are refused.
 
         Raises:
           RequestError: of the model; `DEADLINE_EXCEEDED`; `RESOURCE_EXHAUSTED` for too large an answer.
@@ -108,11 +108,11 @@ class BatchQueue:
                 rows = {name: a[:, :longest] if a.ndim == 2 else a for name, a in rows.items()}
             answer = self._wait(request, signature, rows, tokens[begin:end], outputs, definition)
             size += sum(map(_num_bytes, answer.values()))
-            if size > max_answer_bytes:
+            if size > self._max_answer_bytes:
                 raise RequestError(
                     "RESOURCE_EXHAUSTED",
-                    f"The response has more than {max_answer_bytes} bytes (--max_answer_bytes). Send fewer "
-                    "texts at a time, or name the outputs that you need.",
+                    f"The response has more than {self._max_answer_bytes} bytes (--max_answer_bytes). Send "
+                    "fewer texts at a time, or name the outputs that you need.",
                 )
             answers.append(answer)
         return {name: joined([answer[name] for answer in answers]) for name in answers[0]}

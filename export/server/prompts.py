@@ -13,7 +13,7 @@ from .served_model import ServedModel
 
 _QUERY, _DOCUMENT = TEXT_TASKS
 # What clients of Cohere, Voyage, NVIDIA and Jina call a text -> the task that it is for.
-_INPUT_TYPES = {
+INPUT_TYPES = {
     "query": _QUERY,
     "search_query": _QUERY,
     "retrieval.query": _QUERY,
@@ -54,7 +54,7 @@ def prompt_for(model: ServedModel, prompt_name: str | None = None, input_type: s
     if prompt_name is not None and input_type is not None:
         raise invalid("prompt_name and input_type both choose a prompt; send one of them.")
     if input_type is not None and prompts:
-        task = _INPUT_TYPES.get(input_type.lower())
+        task = INPUT_TYPES.get(input_type.lower())
         if input_type in prompts:
             return _answered(model, input_type)
         if task is None:
@@ -79,10 +79,11 @@ def _answered(model: ServedModel, name: str | None) -> Prompt:
 
     Raises:
       RequestError: its vectors leave out as many tokens as its default prompt has, so that a text without
-        one would lose some of its own.
+        one would lose some of its own. An empty prompt by name has its own signature.
     """
     prompt = Prompt(name, model.prompts.get(name or "", ""))
-    if not model.counts_prompts and not prompt.text and model.prompts.get(model.default_prompt_name or ""):
+    needs_own = not model.counts_prompts and model.prompts.get(model.default_prompt_name or "")
+    if needs_own and not prompt.text and model.signature_behind(name) == model.embedding_signature:
         raise invalid(f"{model.name} answers no text without a prompt; it has {_listed(model.prompts)}.")
     return prompt
 

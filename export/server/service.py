@@ -36,7 +36,7 @@ class Service:
 
     def __init__(self, model: ServedModel, limits: Limits):
         self.model, self.limits = model, limits
-        self.queue = BatchQueue(model.session, limits.max_batch_tokens)
+        self.queue = BatchQueue(model.session, limits.max_batch_tokens, limits.max_answer_bytes)
         self.is_stopping = False
         self._pairs_lock = threading.Lock()
 
@@ -55,7 +55,7 @@ class Service:
             raise invalid(f"received {counted}; give as many of each.")
         tokens = _estimated_tokens(inputs, definition)
         request.count(max(len(tokens), 1), sum(tokens), estimated=True)
-        return self.queue.run(request, name, inputs, tokens, outputs, self.limits.max_answer_bytes)
+        return self.queue.run(request, name, inputs, tokens, outputs)
 
     def embed(
         self,
@@ -107,7 +107,8 @@ class Service:
             rows, cut = _cut(rows, max(max_tokens, 2), self.model.text_inputs.vocabulary.sep_id)
             truncated = truncated | cut
         if not truncate and truncated.any():
-            most = max_tokens or self.model.text_inputs.max_seq_length
+            longest = self.model.text_inputs.max_seq_length
+            most = min(max_tokens or longest, longest)
             raise invalid(
                 f"{name_text(int(truncated.argmax()))} has more than the {most} tokens that are answered; "
                 "send a shorter one, or allow truncation."

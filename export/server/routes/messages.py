@@ -19,8 +19,18 @@ def _own(request: fastapi.Request) -> Request:
     return request.state.request
 
 
+def _path_part(name: str):
+    async def part(request: fastapi.Request) -> str | None:
+        return request.path_params.get(name)
+
+    return Depends(part)
+
+
 Body = Annotated[bytes, Depends(_body)]
 Own = Annotated[Request, Depends(_own)]
+# What some forms of a path lack; parameters with a default would then be read from the query.
+Name = Annotated[str | None, _path_part("name")]
+Version = Annotated[str | None, _path_part("version")]
 
 
 def json_answer(value, status: int = 200, headers=None) -> Response:

@@ -21,7 +21,7 @@ from ..request import Request, invalid
 from ..request_fields import FirstFault, RequestFields
 from ..service import Service
 from ..tensors import MAX_RANK
-from .messages import Body, Own, check_model, json_answer
+from .messages import Body, Name, Own, Version, check_model, json_answer
 
 _MODEL = "/v2/models/{name:path}"
 _VERSION = _MODEL + "/versions/{version}"
@@ -105,7 +105,7 @@ def add_open_inference_paths(app: FastAPI, service: Service) -> None:
     @app.get("/v2/health/ready", tags=tags)
     @app.get(_MODEL + "/ready", include_in_schema=False)
     @app.get(_VERSION + "/ready", include_in_schema=False)
-    async def ready(name: str | None = None, version: str | None = None):
+    async def ready(name: Name, version: Version):
         """200 while requests are taken."""
         check_model(model, name, version)
         ready = not service.is_stopping
@@ -114,7 +114,7 @@ def add_open_inference_paths(app: FastAPI, service: Service) -> None:
 
     @app.get(_MODEL, tags=tags)
     @app.get(_VERSION, include_in_schema=False)
-    def metadata(name: str, version: str | None = None):
+    def metadata(name: str, version: Version):
         """Inputs and outputs of the signature serving_default."""
         check_model(model, name, version)
         _, definition = model.signature("")
@@ -130,7 +130,7 @@ def add_open_inference_paths(app: FastAPI, service: Service) -> None:
 
     @app.post(_MODEL + "/infer", tags=tags, **InferFields.described())
     @app.post(_VERSION + "/infer", include_in_schema=False)
-    def infer(name: str, own: Own, body: Body, json_size: _JsonSize = None, version: str | None = None):
+    def infer(name: str, version: Version, own: Own, body: Body, json_size: _JsonSize = None):
         """Tensors in, tensors out; `parameters` may name another `signature_name` than serving_default."""
         check_model(model, name, version)
         document, values = split_body(body, json_size)

@@ -10,7 +10,7 @@ from ...gate.saved_model_session import RequestError
 from ..json_body import shown
 from ..metrics import Metrics
 from ..service import Service
-from .messages import described, json_answer
+from .messages import Name, described, json_answer
 
 _PAGE = pathlib.Path(__file__).parent.parent / "page"
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -69,7 +69,8 @@ def add_server_paths(app: FastAPI, service: Service, metrics: Metrics) -> None:
 
     @app.get("/", include_in_schema=False)
     @app.get("/page/{name}", include_in_schema=False)
-    def page(name: str = "index.html"):
+    def page(name: Name):
+        name = name or "index.html"
         path = next((file for file in _PAGE.iterdir() if file.name == name and file.suffix in _TYPES), None)
         if path is None:
             raise RequestError("NOT_FOUND", f"/page/{shown(name)[1:-1]} does not exist.")

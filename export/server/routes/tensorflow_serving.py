@@ -9,7 +9,7 @@ from ..json_body import parse_object
 from ..json_tensors import TensorFields, read_inputs, write_outputs
 from ..request import Request
 from ..service import Service
-from .messages import Body, Own, check_model, described, json_answer
+from .messages import Body, Own, Version, check_model, described, json_answer
 
 _MODEL = "/v1/models/{name:path}"  # with a slash in the name, as the hub's are
 _VERSION = _MODEL + "/versions/{version}"
@@ -22,14 +22,14 @@ def add_serving_paths(app: FastAPI, service: Service) -> None:
 
     @app.post(_MODEL + ":predict", tags=["TensorFlow Serving"], **TensorFields.described())
     @app.post(_VERSION + ":predict", include_in_schema=False)
-    def predict(name: str, own: Own, body: Body, version: str | None = None):
+    def predict(name: str, version: Version, own: Own, body: Body):
         """`{"instances": [...]}` or `{"inputs": ...}`, and `signature_name` if it is not serving_default."""
         check_model(model, name, version)
         return predicted(service, own, parse_object(body))
 
     @app.get(_MODEL + "/metadata", tags=["TensorFlow Serving"])
     @app.get(_VERSION + "/metadata", include_in_schema=False)
-    def metadata(name: str, version: str | None = None):
+    def metadata(name: str, version: Version):
         """The signatures: inputs and outputs with dtypes and shapes."""
         check_model(model, name, version)
         signatures = get_model_metadata_pb2.SignatureDefMap()
@@ -43,7 +43,7 @@ def add_serving_paths(app: FastAPI, service: Service) -> None:
 
     @app.get(_MODEL, tags=["TensorFlow Serving"])
     @app.get(_VERSION, include_in_schema=False)
-    def status(name: str, version: str | None = None):
+    def status(name: str, version: Version):
         """The model's status, as TensorFlow Serving gives it, and OpenAI's description of a model."""
         if f"{name}/{version}".endswith((":predict", ":predict/None")):
             raise HTTPException(405, "Method Not Allowed", {"allow": "POST"})

@@ -10,9 +10,11 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from ..prompts import INPUT_TYPES
 from ..request_fields import FirstFault, RequestFields, Texts
 
 _TRUNCATE = {"END": True, "NONE": False}  # Cohere's and NVIDIA's words
+BINARY = ("binary", "ubinary")  # forms of vectors in bits
 _CLIENT = ("user", "priority", "request_id")  # who asks, and what only schedulers and logs read
 
 
@@ -25,12 +27,17 @@ def _right(direction: str) -> str:
 
 
 def _no_ids(value):
-    if isinstance(value, list) and value and isinstance(value[0], int | list):
+    first = value[0] if isinstance(value, list) and value else None
+    if isinstance(first[0] if isinstance(first, list) and first else first, int):
         raise ValueError(
             "input: received token ids; expected texts. Clients number tokens by OpenAI's tokenizers, so "
             "here the ids would stand for other words. With LangChain set check_embedding_ctx_length=False."
         )
     return value
+
+
+def _as_task(name):
+    return INPUT_TYPES.get(name.lower(), name) if isinstance(name, str) else name
 
 
 def _as_bool(truncate):
@@ -48,7 +55,11 @@ InputType = Annotated[
     str | None, Field(description='what the texts are, such as "query" or "document": chooses a prompt')
 ]
 Model = Annotated[str | None, Field(description="the name of the model")]
-TextTask = Annotated[Literal["query", "document"] | None, Field(description='"query" or "document"')]
+TextTask = Annotated[
+    Literal["query", "document"] | None,
+    BeforeValidator(_as_task),
+    Field(description='"query" or "document"'),
+]
 Count = Annotated[int | None, Field(ge=1, description="a number from 1 on")]
 
 
@@ -103,10 +114,11 @@ class EmbeddingsFields(VectorFields):
                 f"truncate_prompt_tokens: received {self.truncate_prompt_tokens}; expected a number greater "
                 "than or equal to 2: the special tokens count."
             )
-        if {self.encoding_format, self.output_dtype} == {"binary", "ubinary"}:
+        both = {"encoding_format", "output_dtype"} <= self.model_fields_set
+        if both and self.encoding_format in BINARY and self.output_dtype != self.encoding_format:
             raise ValueError(
                 f"encoding_format={self.encoding_format} and output_dtype={self.output_dtype} both say how "
-                "bits are written; send one of them."
+                "numbers are written; send one of them."
             )
         return self
 
@@ -219,6 +231,14 @@ class PredictFields(RequestFields):
     function_to_apply: Annotated[
         Literal["none"] | None, Field(description='"none" for raw scores; others are of the model itself')
     ] = None
+
+    @model_validator(mode="after")
+    def _check(self):
+        if self.function_to_apply and not self.raw_scores and "raw_scores" in self.model_fields_set:
+            raise ValueError(
+                'raw_scores=false and function_to_apply="none", which asks for raw scores; send one of them.'
+            )
+        return self
 
     @property
     def is_raw(self) -> bool:

@@ -20,6 +20,7 @@ from ..served_model import ServedModel
 from ..service import Service
 from .messages import Body, Own, check_model, json_answer, listed_texts
 from .text_fields import (
+    BINARY,
     EmbedAllFields,
     EmbeddingsFields,
     EmbedFields,
@@ -28,8 +29,6 @@ from .text_fields import (
     TokenizeFields,
     VectorFields,
 )
-
-_BINARY = ("binary", "ubinary")
 
 
 def add_vector_paths(app: FastAPI, service: Service) -> None:
@@ -152,7 +151,7 @@ def _finished(model, vectors: np.ndarray, dimensions: int | None, normalize: boo
 
 def _written(vectors: np.ndarray, encoding: str, dtype: str) -> list:
     """Each vector in the form that is asked for: numbers, or their bytes in base64."""
-    precision = encoding if encoding in _BINARY else dtype
+    precision = encoding if encoding in BINARY else dtype
     numbers = vectors if precision == "float" else quantize_embeddings(vectors, precision)
     if encoding != "base64":
         return numbers.tolist() if numbers.dtype.kind in "iu" else listed(numbers)

@@ -41,7 +41,7 @@ def texts(*values):
 def ask_together(model, signature, requests, max_batch_tokens=100, seconds=60.0):
     """(rows of each run, answers or errors) of requests that come while one request runs."""
     session = CountingSession(model)
-    queue = BatchQueue(session, max_batch_tokens)
+    queue = BatchQueue(session, max_batch_tokens, 1 << 20)
     answers = [None] * len(requests)
 
     def ask(number, inputs, seconds):
@@ -139,7 +139,7 @@ def test_a_slice_is_as_long_as_its_longest_row():
         shapes.append(inputs["input_ids"].shape)
         return {"embedding": inputs["input_ids"].sum(axis=1)}
 
-    queue = BatchQueue(SimpleNamespace(signature=lambda name: definition, run=run), 40)
+    queue = BatchQueue(SimpleNamespace(signature=lambda name: definition, run=run), 40, 1 << 20)
     mask = np.zeros((21, 20), np.int32)
     mask[:, 0] = mask[20] = 1
     answer = queue.run(Request(60), "s", {"input_ids": mask, "input_mask": mask}, mask.sum(axis=1).tolist())
@@ -153,9 +153,9 @@ def test_whoever_waits_too_long_gets_an_error_and_is_not_run(model):
 
 
 def test_an_answer_beyond_the_limit_is_refused(model):
-    queue = BatchQueue(model, 100)
+    queue = BatchQueue(model, 100, 1000)
     with pytest.raises(RequestError, match="--max_answer_bytes") as error:
-        queue.run(Request(60), "letters", texts("x" * 50, "y" * 50, "z" * 50), [50] * 3, (), 1000)
+        queue.run(Request(60), "letters", texts("x" * 50, "y" * 50, "z" * 50), [50] * 3)
     assert error.value.status == "RESOURCE_EXHAUSTED" and queue.stop(10)
     with pytest.raises(RequestError, match="stopping"):
         queue.run(Request(60), "letters", texts("x"), [1])

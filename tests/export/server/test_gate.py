@@ -42,7 +42,21 @@ def test_parameters_of_the_url_are_refused_where_they_would_be_ignored(asked):
     status, answer = asked.post(f"{PREDICT}?signature_name=pair", {"instances": TEXTS})
     assert status == 400 and "signature_name: nothing of the URL is read" in answer["error"]
     assert asked.post(f"{PREDICT}?api-version=2026-01-01", {"instances": TEXTS})[0] == 200
-    assert asked.rest("GET", "/health?probe=1")[0] == 200
+
+
+@pytest.mark.parametrize("query", ["probe=1", "name=x", "version=99"])
+def test_parameters_of_a_get_change_nothing(asked, query):
+    models = (
+        f"/v1/models/{MODEL}",
+        f"/v1/models/{MODEL}/metadata",
+        f"/v2/models/{MODEL}",
+        "/v2/models/x/ready",
+    )
+    for path in ("/", "/health", "/v2/health/ready", *models):
+        (status, _, content), (expected, _, same) = (
+            asked.whole("GET", sent) for sent in (f"{path}?{query}", path)
+        )
+        assert (status, content) == (expected, same), path
 
 
 def test_packed_bodies_are_unpacked(asked):

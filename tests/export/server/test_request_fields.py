@@ -84,6 +84,16 @@ def test_null_is_as_left_out(fields):
         (EmbeddingsFields, {"input": "a", "late_chunking": True}, "received true; expected false"),
         (EmbeddingsFields, {"input": "a", "truncate": True, "truncation": False}, "truncate is there too"),
         (EmbedFields, EMBED | {"truncation_direction": "Left"}, 'cuts texts at the "right" only'),
+        (
+            EmbeddingsFields,
+            {"input": "a", "encoding_format": "binary", "output_dtype": "float"},
+            "encoding_format=binary and output_dtype=float both say",
+        ),
+        (
+            PredictFields,
+            {"inputs": "a", "function_to_apply": "none", "raw_scores": False},
+            'raw_scores=false and function_to_apply="none"',
+        ),
         (EmbedFields, EMBED | {"parameters": {"promt": 1}}, '"promt" is no field'),
         (EmbedFields, EMBED | {"parameters": 3}, "parameters: received 3; expected an object"),
         (SimilarityFields, {"inputs": "a"}, 'inputs: received "a"; expected an object'),

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -9,10 +10,12 @@ import tensorflow as tf
 
 import kbert
 from export.export_savedmodel import export_savedmodel
+from export.server.limits import Limits
 from export.server.running import DevelopmentServer
 from export.server.served_model import ServedModel
 from tests.export.server.asking import Asked
 from tests.export.server.conftest import PROMPTS
+from tests.export.server.served_task import require_the_ranks_of_python
 
 pytestmark = pytest.mark.slow
 TEXTS = ["play a day", "fluffy", "the play, the plays and the days of all the players"]
@@ -91,7 +94,42 @@ def test_a_text_is_cut_as_the_request_says(vectors):
     expected = loaded.with_max_seq_length(5).embed(long)
     np.testing.assert_allclose(answer["data"][0]["embedding"], expected, atol=1e-5)
     assert answer["usage"]["total_tokens"] == 5
-    assert asked.post("/v1/embeddings", body | {"truncate": False})[0] == 400
+    for most, said in ((5, 5), (10_000, 12)):
+        body |= {"truncate": False, "truncate_prompt_tokens": most}
+        status, answer = asked.post("/v1/embeddings", body)
+        assert status == 400 and f"more than the {said} tokens" in answer["error"]["message"]
+
+
+def test_an_empty_prompt_stands_beside_a_default_whose_tokens_do_not_count(e5_folder, tmp_path):
+    folder = shutil.copytree(e5_folder, tmp_path / "skipping")
+    pooling = folder / "1_Pooling" / "config.json"
+    pooling.write_text(json.dumps(json.loads(pooling.read_text()) | {"include_prompt": False}))
+    prompts = PROMPTS | {"default_prompt_name": "query"}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(prompts))
+    loaded = kbert.load(folder)
+    with DevelopmentServer(folder, None, 0, 0) as server:
+        asked = Asked(server.rest_api_port)
+        for task in ("query", "document"):
+            for name in ("prompt_name", "input_type"):
+                status, answer = asked.post("/embed", {"inputs": TEXTS, name: task})
+                assert status == 200, answer
+                np.testing.assert_allclose(answer, loaded.embed(TEXTS, task=task), atol=1e-5)
+        require_the_ranks_of_python(asked, loaded)
+    assert not np.allclose(loaded.embed(TEXTS, task="query"), loaded.embed(TEXTS, task="document"))
+
+
+def test_vectors_beyond_the_limit_of_answers_are_refused(e5_folder):
+    four = 4 * 8 * np.float32().nbytes  # vectors of 8 numbers
+    with DevelopmentServer(e5_folder, None, 0, 0, limits=Limits(max_answer_bytes=four)) as server:
+        asked = Asked(server.rest_api_port)
+        for number, expected in ((4, 200), (5, 413)):
+            for path, body in (
+                ("/v1/embeddings", {"input": ["a"] * number}),
+                ("/embed", {"inputs": ["a"] * number}),
+                ("/rerank", {"query": "a", "texts": ["a"] * number}),
+            ):
+                status, answer = asked.post(path, body)
+                assert status == expected and (status == 200 or "--max_answer_bytes" in json.dumps(answer))
 
 
 @pytest.mark.long
@@ -166,6 +204,7 @@ def test_texts_are_ranked_as_in_python(ranking):
             400,
             "send one of them",
         ),
+        ("/v1/embeddings", {"input": [["a"]]}, 400, "received a list of 1 element; expected a text"),
         ("/v1/embeddings", b'{"input": "\\ud800"}', 400, "half of a surrogate pair"),
         ("/v1/embeddings", b'{"input": ' + b"[" * 50_000, 400, "body"),
         ("/embed", {"inputs": ["a" * 70_000]}, 400, "a text of 70000 bytes; this server takes up to 65536"),

@@ -26,7 +26,8 @@ def late(tmp_path_factory):
 @pytest.mark.parametrize("task", ["query", "document"])
 def test_all_vectors_are_those_of_python(late, task):
     asked, loaded = late
-    for body in ({"input_type": task}, {} if task == "document" else {"prompt_name": task}):
+    names = {"input_type": task}, {"input_type": f"search_{task}"}
+    for body in (*names, {} if task == "document" else {"prompt_name": task}):
         status, answer = asked.post("/embed_all", {"inputs": TEXTS} | body)
         assert status == 200
         for found, expected in zip(answer, loaded.embed(TEXTS, task=task), strict=True):
@@ -50,7 +51,7 @@ def test_what_is_not_answered_is_said(late, vectors):
     asked, _ = late
     for body, words in (
         ({"inputs": ["a", LONG], "truncate": False}, "texts[1] has more tokens than are answered of a docum"),
-        ({"inputs": "a", "input_type": "passage"}, 'expected "query" or "document"'),
+        ({"inputs": "a", "input_type": "clustering"}, 'expected "query" or "document"'),
         ({"inputs": "a", "normalize": True}, "normalize"),
     ):
         status, answer = asked.post("/embed_all", body)
