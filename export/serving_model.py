@@ -53,8 +53,8 @@ class ServingModel:
         if precision != "float32" and self.loaded.task.reads_unattended:
             raise ValueError(
                 f"precision={precision!r}: queries of {self.source} are filled with tokens that nobody "
-                "attends to, which are answered in float32, and an export stores each weight once; export it in "
-                "float32."
+                "attends to, which are answered in float32, and an export stores each weight once; export it "
+                "in float32."
             )
         if dimensions is not None:
             _require_vectors(self.loaded, dimensions)
