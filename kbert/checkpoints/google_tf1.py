@@ -224,7 +224,7 @@ def _require_room(prefix, shapes, dtypes):
 
 
 def _first_line(error):
-    return str(error).split("\n")[0].rstrip(".")
+    return shown_name(str(error).split("\n")[0].rstrip("."))
 
 
 # --------------------------------------------------------------------------------------- writing

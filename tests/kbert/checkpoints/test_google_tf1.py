@@ -190,6 +190,16 @@ def test_what_is_wrong_is_one_sentence(folder, tmp_path, spoil, sentence):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
 
 
+def test_a_name_that_tensorflow_cannot_read_is_printable(folder, monkeypatch):
+    def damaged(path):
+        raise ValueError("Invalid size in bundle entry: key a\x01; key b\x1b[2J\n[[{{node}}]]")
+
+    monkeypatch.setattr(tf.train, "load_checkpoint", damaged)
+    with pytest.raises(ValueError, match="is not a whole TF1 checkpoint .*key b.*download it again") as error:
+        read_checkpoint(folder)
+    assert str(error.value).isprintable()
+
+
 # --------------------------------------------------------------------------------- writing
 
 
