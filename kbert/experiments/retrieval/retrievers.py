@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from absl import logging
 from scipy import sparse
 
 from kbert import __version__, extras
 from kbert.cli.progress import Progress
 from kbert.experiments.retrieval.search import Best
+from kbert.experiments.retrieval.search_words import WORD, with_blanks
 from kbert.files.whole_file import whole_file
 
 # Of a corpus: so many vectors are in memory, counted by progress, kept in a file, and compared with so many
@@ -104,7 +106,7 @@ def _read(path):
 
 class Bm25Retriever:
     """BM25 by the package bm25s, with its defaults (k1 1.5, b .75, Lucene's form): words of two characters or
-    more, in lower case, of any language, none left out."""
+    more, in lower case, of any language, none left out; see `with_blanks` for scripts that have none."""
 
     def __init__(self):
         extras.require("bm25", "BM25")
@@ -114,18 +116,28 @@ class Bm25Retriever:
         import bm25s  # late: an extra
 
         standard_logging.getLogger("bm25s").setLevel(standard_logging.WARNING)
-        quiet = {"show_progress": False}
         index, best = bm25s.BM25(), Best(len(queries), min(k, len(texts)), own_texts, judgments)
-        words = bm25s.tokenize(texts, stopwords=None, **quiet)
+        words = _bm25_words(texts)
         if not words.vocab:  # no text has a word
             return best
-        index.index(words, **quiet)
-        for number, query in enumerate(bm25s.tokenize(queries, stopwords=None, return_ids=False, **quiet)):
+        index.index(words, show_progress=False)
+        without = 0
+        for number, query in enumerate(_bm25_words(queries, return_ids=False)):
             known = [word for word in query if word in index.vocab_dict]
+            without += not known
             if known:
                 scores = index.get_scores(known)
                 best.add(np.where(scores > 0, scores, -np.inf)[None], np.arange(len(texts)), number)
+        if without:
+            logging.warning("BM25: %s of %s queries share no word with any text.", without, len(queries))
         return best
+
+
+def _bm25_words(texts, **kwargs):
+    import bm25s  # late: an extra
+
+    spaced = [with_blanks(text) for text in texts]
+    return bm25s.tokenize(spaced, token_pattern=WORD, stopwords=None, show_progress=False, **kwargs)
 
 
 class RerankingRetriever:

@@ -108,6 +108,23 @@ def test_bm25_finds_texts_with_rare_words_first():
     assert (retrievers.Bm25Retriever().find(["a", ""], ["a", "b"], 3).positions == -1).all()  # no word
 
 
+@pytest.mark.parametrize(
+    ("texts", "query"),
+    [
+        (["今日は天気がいい。", "国際標準化に関する動向、Pythonで。"], "国際標準化"),
+        (["今日は天気がいい。", "国際標準化に関する動向、Pythonで。"], "python"),
+        (["ภาษาไทยง่าย", "ฉันรักแมวมาก"], "แมว"),
+        (["यह एक घर है", "हिन्दी मेरी भाषा"], "हिन्दी"),
+    ],
+)
+def test_bm25_has_words_in_scripts_without_blanks_and_with_vowel_signs(texts, query, caplog):
+    pytest.importorskip("bm25s")
+    found = retrievers.Bm25Retriever().find([query], texts, 1)
+    assert found.positions.tolist() == [[1]] and not caplog.messages
+    retrievers.Bm25Retriever().find([query, "other"], texts, 1)
+    assert caplog.messages == ["BM25: 1 of 2 queries share no word with any text."]
+
+
 def test_bm25_is_that_of_its_package():
     bm25s = pytest.importorskip("bm25s")
     texts = [" ".join(RNG.choices(["ab", "cd", "ef", "gh", "ij"], k=6)) for _ in range(40)]
