@@ -23,6 +23,8 @@ def model_card(serving_model, directory, report: dict) -> dict:
     """
     loaded, run = serving_model.loaded, serving_model.loaded.run
     config = loaded.config
+    trained = run if run and "converted" not in run.details else None  # of 0 steps: its config was not used
+    chosen = _chosen(serving_model.task, run.task()) if run else {}
     return {
         "task": serving_model.task.name,
         "labels": list(serving_model.labels),
@@ -35,8 +37,12 @@ def model_card(serving_model, directory, report: dict) -> dict:
         },
         "checkpoint": str(serving_model.checkpoint),
         "signatures": _signatures(directory),
-        "training": _training(run, checkpoints.parse_step(loaded.checkpoint)) if run else None,
-        "metrics": _metrics(run, checkpoints.parse_step(loaded.checkpoint)) if run else {},
+        "training": _training(trained, checkpoints.parse_step(loaded.checkpoint)) if trained else None,
+        "chosen": chosen,
+        # A training evaluates without what is chosen later.
+        "metrics": _metrics(trained, checkpoints.parse_step(loaded.checkpoint))
+        if trained and not chosen
+        else {},
     } | report
 
 
@@ -64,6 +70,12 @@ def _written(info) -> str:
     sizes = ["?" if dim.size < 0 else str(dim.size) for dim in info.tensor_shape.dim]
     shape = "of any shape" if info.tensor_shape.unknown_rank else f"[{', '.join(sizes)}]"
     return f"{tf.as_dtype(info.dtype).name} {shape}"
+
+
+def _chosen(task, recorded) -> dict:
+    """What an evaluation chose for the answers of a task, in the place of what the run recorded."""
+    before = recorded.get_config()
+    return {name: value for name, value in task.get_config().items() if value != before[name]}
 
 
 def _training(run, step) -> dict:

@@ -19,6 +19,9 @@ from kbert.runs.run_file import holds_run
 from kbert.tasks import TASKS
 from kbert.tasks.file_columns import reads_without_tensorflow, require_read, task_files
 
+# What `no_better_than_constant` and `is_calibration` find in names of metrics.
+_METRIC_WORDS = {"baseline", "best", "chosen"}
+
 
 @dataclass(frozen=True)
 class LabelledPaths:
@@ -52,10 +55,11 @@ class LabelledPaths:
                 "other_dev_files need dev_file or dev_dir, which chooses the best checkpoint; give one."
             )
         for name in self.other_dev_files:
-            if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name.startswith("baseline"):
+            if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or not _METRIC_WORDS.isdisjoint(name.split("_")):
                 raise ValueError(
                     f"the development file {name[:100]!r}: the name becomes a prefix of metrics, as in "
-                    "mismatched_accuracy; expected small letters, digits and _, and not baseline."
+                    "mismatched_accuracy; expected small letters, digits and _, without the words of metrics "
+                    f"{', '.join(sorted(_METRIC_WORDS))}."
                 )
         for path in self.files:
             source_files(path)  # raises where there is nothing to read

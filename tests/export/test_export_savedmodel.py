@@ -128,6 +128,26 @@ def test_the_card_tells_people_and_programs_what_was_measured(exported):
     assert measured["resident_bytes"] > measured["resident_bytes_without"] > 10**7
 
 
+def test_the_card_of_a_run_of_0_steps_or_with_chosen_settings_has_no_numbers_of_others(
+    finetuned_run, written_before, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(answer_check, "check_answers", unchecked)
+    run = RunDirectory(shutil.copytree(finetuned_run.path, tmp_path / "run"))
+    step = parse_step(run.checkpoint())
+    convert_checkpoint(run.path, tmp_path / "converted", "kbert")
+    run.keep_chosen(step, {"temperature": 1.75}, "dev.tsv")
+    cards, pages = {}, {}
+    for name in ("run", "converted"):
+        path = Path(export_savedmodel(RunDirectory(tmp_path / name), tmp_path / f"{name}_served")["path"])
+        cards[name] = json.loads((path / "assets.extra" / "model_card.json").read_text(encoding="utf-8"))
+        pages[name] = read_page(path / "assets.extra" / "model_card.html")
+        assert cards[name]["metrics"] == {}
+    assert cards["run"]["training"]["step"] == step and cards["run"]["chosen"] == {"temperature": 1.75}
+    assert "temperature <code>1.75</code>." in pages["run"] and "recorded no evaluation" not in pages["run"]
+    assert cards["converted"]["training"] is None and cards["converted"]["chosen"] == {}
+    assert "Unknown: it comes from" in pages["converted"]
+
+
 def test_versions_count_up_and_what_a_killed_export_left_goes_away(
     finetuned_run, written_before, tmp_path, monkeypatch
 ):

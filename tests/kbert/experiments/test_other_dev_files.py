@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from kbert.config import FinetuningConfig
+from kbert.experiments import finetuning_data
 from kbert.experiments.baselines import no_better_than_constant
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import finetune
@@ -70,9 +71,10 @@ def test_better_than_constant_is_asked_of_every_metric_with_a_baseline():
 
 @pytest.mark.slow
 def test_a_file_whose_metrics_would_replace_others_is_refused_before_training(
-    pretraining_run, labelled_files, tmp_path
+    pretraining_run, labelled_files, tmp_path, monkeypatch
 ):
-    """A classifier of two labels reports f1 and best_f1."""
+    """As those of a task of one's own may; here a classifier of two labels, with f1 and best_f1."""
+    monkeypatch.setattr(finetuning_data, "_METRIC_WORDS", set())
     with pytest.raises(ValueError, match=r"^other_dev_files: the f1 of 'best' would be called best_f1,"):
         finetune(
             tiny_finetuning_config(),
@@ -82,6 +84,15 @@ def test_a_file_whose_metrics_would_replace_others_is_refused_before_training(
             other_dev_files={"best": labelled_files[1]},
         )
     assert not (tmp_path / "run" / "metrics.jsonl").exists()
+
+
+@pytest.mark.parametrize("name", ["old_baseline", "baseline", "best", "chosen", "x_best", "the_chosen_few"])
+def test_names_with_words_of_metrics_are_refused(labelled_files, name):
+    """`old_baseline_accuracy` is what a constant answer scores on `old`; `best_accuracy` of `x` is hidden."""
+    train, dev = labelled_files
+    with pytest.raises(ValueError, match=f"{name}'.* without the words of metrics baseline, best, chosen"):
+        finetuning_data.LabelledPaths(train, dev, other_dev_files={name: dev})
+    finetuning_data.LabelledPaths(train, dev, other_dev_files={"bestseller": dev})
 
 
 def test_a_finished_run_is_known_by_all_that_was_asked(labelled_files, tmp_path):
