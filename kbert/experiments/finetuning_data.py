@@ -99,11 +99,12 @@ class FinetuningData:
 
     def details(self, config: FinetuningConfig) -> dict:
         """For run.json: `held_out` tells the examples of a `dev_split` again, for `evaluate`."""
-        fingerprints = [data.fingerprint for data in self.dev.values()]
-        known = fingerprints and all(fingerprints)
+        named = {prefix: data.fingerprint for prefix, data in self.dev.items()}
+        known = named and all(named.values())
+        evaluated = "+".join(prefix + fingerprint for prefix, fingerprint in named.items()) if known else None
         details = {
             "num_train_examples": self.train.num_examples,
-            "data": {"train": self.train.fingerprint, "eval": "+".join(fingerprints) if known else None},
+            "data": {"train": self.train.fingerprint, "eval": evaluated},
         }
         if config.dev_split:
             held_out = self.dev[""]

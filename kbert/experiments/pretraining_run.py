@@ -7,6 +7,7 @@ from kbert.experiments.init import Init
 from kbert.experiments.start import Start
 from kbert.experiments.trained_run import log_examples, log_unread_settings, trained_run
 from kbert.input_pipelines.data_files import require_one_batch
+from kbert.input_pipelines.records.dynamic_masks import masking_settings
 from kbert.input_pipelines.source_rows import make_rows
 from kbert.runs.run_directory import run_to_resume
 from kbert.tasks import TASKS
@@ -87,6 +88,7 @@ def _require_batches(config, records, strategy):
 def _details(task, phases):
     """The content of run.json."""
     records = [phase.train for phase in phases]
+    held_out = [phase.held_out.manifest for phase in phases if phase.held_out]
     details = {
         **TASKS.to_record(task),
         "max_seq_length": max(dataset.max_seq_length for dataset in records),
@@ -94,7 +96,8 @@ def _details(task, phases):
         "records": records[0].manifest.settings,
         "data": {
             "train": [dataset.manifest.fingerprint for dataset in records],
-            "eval": [phase.held_out.manifest.fingerprint for phase in phases if phase.held_out],
+            "eval": [manifest.fingerprint for manifest in held_out]
+            + [*filter(None, map(masking_settings, held_out))],
         },
     }
     if len(records) > 1:

@@ -102,13 +102,13 @@ def _compare_data(path, recorded, current):
         before, now = (str(each["eval"]).split("+") for each in (data, current_data))
         if (before[0] != now[0] or {*now} - {*before}) and current.get("early_stopping_patience"):
             raise ValueError(
-                f"run_dir={path} was evaluated on other data (another content, or fewer files), and by "
-                "early stopping they choose its end and its scores. Restore them to resume it, choose a new "
-                "folder, or evaluate its model on the new data (kbert evaluate)."
+                f"run_dir={path} was evaluated on other data (another content or name, or fewer files), and "
+                "by early stopping they choose its end and its scores. Restore them to resume it, choose a "
+                "new folder, or evaluate its model on the new data (kbert evaluate)."
             )
         logging.warning(
-            "%s was evaluated on other data so far: the content of its evaluation data has changed, so "
-            "evaluations before and after cannot be compared.", path,
+            "%s was evaluated on other data so far: the content, the names or the masks of its evaluation "
+            "data have changed, so evaluations before and after cannot be compared.", path,
         )  # fmt: skip
 
 

@@ -17,6 +17,11 @@ def has_dynamic_masks(manifest: Manifest) -> bool:
     return manifest.kind == PRETRAINING_RECORDS and MASK_FEATURES[0] not in manifest.features
 
 
+def masking_settings(manifest: Manifest) -> dict:
+    """The settings by which reading masks these records, name -> value; none where they have masks."""
+    return {name: manifest.settings[name] for name in _MASKING} if has_dynamic_masks(manifest) else {}
+
+
 def batch_features(manifest: Manifest) -> dict[str, Feature]:
     """The features of a batch: those of the records, and the masks that reading adds."""
     if not has_dynamic_masks(manifest):
@@ -41,7 +46,7 @@ class DynamicMasks:
     def __init__(self, manifest: Manifest, vocabulary: BaseVocabulary, seed: tuple[int, ...]):
         self._features = batch_features(manifest)
         self._seed = seed
-        self._masker = PieceMasker(vocabulary, **{name: manifest.settings[name] for name in _MASKING})
+        self._masker = PieceMasker(vocabulary, **masking_settings(manifest))
 
     def __call__(self, batches: tf.data.Dataset, first: int = 0, step: int = 1):
         """Batches with `input_ids` masked and the masked-LM features added.

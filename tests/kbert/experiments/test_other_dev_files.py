@@ -95,6 +95,22 @@ def test_names_with_words_of_metrics_are_refused(labelled_files, name):
     finetuning_data.LabelledPaths(train, dev, other_dev_files={"bestseller": dev})
 
 
+def test_what_a_run_is_evaluated_on_has_names(labelled_files, tmp_path):
+    """Else files that changed places would go on, each with the scores of the other."""
+    train, dev = labelled_files
+    others = [write_labelled_file(tmp_path / f"{number}.tsv", 5, seed=number) for number in (1, 2)]
+    config = tiny_finetuning_config()
+
+    def evaluated(**named):
+        paths = finetuning_data.LabelledPaths(train, dev, other_dev_files=named)
+        return finetuning_data.open_data(config, tmp_path / "run", paths).details(config)["data"]["eval"]
+
+    known = {tuple(evaluated(a=others[0], b=others[1]).split("+"))}
+    for changed in ({"a": others[1], "b": others[0]}, {"a": others[0], "c": others[1]}, {"a": others[0]}):
+        known.add(tuple(evaluated(**changed).split("+")))
+    assert len(known) == 4 and len({names[0] for names in known}) == 1
+
+
 def test_a_finished_run_is_known_by_all_that_was_asked(labelled_files, tmp_path):
     train, dev = labelled_files
     config, arguments = tiny_finetuning_config(), {"train_file": train, "dev_file": dev}

@@ -6,11 +6,15 @@ import shutil
 import pytest
 
 from kbert.config import PhaseConfig
+from kbert.experiments import pretraining_run
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.pretraining import pretrain
+from kbert.experiments.pretraining import PhaseRecords, pretrain
+from kbert.input_pipelines.records.record_folders import PretrainingRecords
 from kbert.manifest import read_manifest
 from kbert.runs.run_directory import RunDirectory
+from kbert.tasks import TASKS
 from tests.conftest import make_records, tiny_pretraining_config
+from tests.kbert.input_pipelines.records import small_records
 from tests.kbert.training.run_contents import assert_same_runs
 
 CONFIG = tiny_pretraining_config(num_train_steps=8, save_checkpoints_steps=4, eval_every_steps=8)
@@ -49,6 +53,29 @@ def test_a_run_taken_up_again_sees_the_very_same_masks(text_records, text_run, t
     assert run.checkpoint("last").name == "step-00000004"
     pretrain(CONFIG, run.path, text_records / "train", text_records / "heldout")
     assert_same_runs(run, text_run)
+
+
+def test_held_out_records_that_are_masked_in_another_way_are_other_data(tmp_path):
+    """Of dynamic records all but the manifest is the same, whatever the settings of masks."""
+    plain = PretrainingRecords(_written(tmp_path / "plain", with_masks=False))
+    again = PretrainingRecords(_written(tmp_path / "again", with_masks=False))
+    stored = PretrainingRecords(_written(tmp_path / "stored"))
+    assert _recorded(plain, again)["eval"] == _recorded(plain, plain)["eval"]
+    assert _recorded(plain, stored)["eval"] == [stored.manifest.fingerprint]
+    for name, value in {"masked_lm_prob": 0.3, "do_whole_word_mask": True, "max_ngram_size": 2}.items():
+        other = PretrainingRecords(_written(tmp_path / name, with_masks=False, **{name: value}))
+        assert other.manifest.fingerprint == plain.manifest.fingerprint
+        assert _recorded(plain, other)["eval"] != _recorded(plain, plain)["eval"]
+
+
+def _written(folder, **settings):
+    small_records.write(folder, [3], **settings)
+    return folder
+
+
+def _recorded(train, held_out):
+    task = TASKS["pretraining"]()
+    return pretraining_run._details(task, [PhaseRecords(train, held_out)])["data"]
 
 
 @pytest.fixture(scope="module")
