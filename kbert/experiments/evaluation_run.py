@@ -100,6 +100,12 @@ def _require_examples(loaded, eval_file, outputs):
             f"{loaded.source} has the task {task.name}, which has none with its settings, or eval_file is "
             "missing."
         )
+    if task.reads_unattended and loaded.precision != "float32":
+        raise ValueError(
+            f"precision={loaded.precision}: {loaded.source} fills its queries with tokens that none attends "
+            "to, so it is evaluated in float32 alone: load it so, or evaluate a search with "
+            "kbert.evaluate_retrieval."
+        )
 
 
 def _require_as_recorded(loaded):

@@ -10,6 +10,7 @@ from kbert import BertEncoder
 from kbert.checkpoints.conversion.resizing import with_positions
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.checkpoints.model_variables import require_parts
+from kbert.config import DatasetConfig, FinetuningConfig
 from kbert.config.token_vectors_config import QueryExpansion, TokenVectorsConfig
 from kbert.config.vectors_config import TEXT_TASKS
 from kbert.tasks import TASKS
@@ -23,6 +24,7 @@ from tests.kbert.checkpoints.hugging_face.test_sentence_transformers import (
     hops,
     list_modules,
 )
+from tests.kbert.inference.random_model import random_task_model
 
 pytestmark = pytest.mark.usefixtures("eager")
 
@@ -281,6 +283,17 @@ def test_what_fills_a_query_gathers_no_padding():
     ]
     for other in vectors[1:]:
         np.testing.assert_allclose(other[:, :, :14], vectors[0][:, :, :14], atol=1e-5)
+
+
+def test_a_model_whose_queries_are_filled_is_evaluated_in_its_precision_or_not_at_all(tmp_path):
+    """`embed` has documents in bfloat16; an evaluation has queries and documents in one batch, in float32."""
+    task = TASKS["late_interaction"]().with_pooling(TokenVectorsConfig(query_expansion=QueryExpansion(9)))
+    file = tmp_path / "pairs.jsonl"
+    file.write_text('{"text": "the day", "text_pair": "a walk"}\n')
+    loaded = random_task_model(task, precision="bfloat16")
+    config = FinetuningConfig(task=task.name, max_seq_length=24, dataset=DatasetConfig(text_pair="text_pair"))
+    with pytest.raises(ValueError, match="precision=bfloat16: random fills its .*in float32 alone: load it"):
+        loaded.evaluate(file, config=config)
 
 
 def test_fewer_positions_than_a_document_s_length_are_refused(folder):
