@@ -113,8 +113,9 @@ class EncoderConfig:
         )
         rotary, head_size = self.global_rope_theta is not None, self.hidden_size // self.num_attention_heads
         require(
-            rotary or self.local_rope_theta is None,
-            f"local_rope_theta={self.local_rope_theta} needs global_rope_theta; set it too.",
+            self.local_rope_theta is None or (rotary and self.local_attention is not None),
+            f"local_rope_theta={self.local_rope_theta} needs global_rope_theta and local_attention; set "
+            "both, or leave it out.",
         )
         require(
             not rotary or head_size % 2 == 0,

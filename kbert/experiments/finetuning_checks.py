@@ -44,6 +44,19 @@ def require_trainable(config: FinetuningConfig, paths: LabelledPaths):
         )
 
 
+def require_losses_read(config: FinetuningConfig):
+    """Raises ValueError for settings of the task's own losses where a distillation does not count these."""
+    if not config.distillation or config.distillation.label_weight:
+        return
+    task_class = TASKS[config.task]
+    settings, usual = vars(task_class.read_settings(config.task_settings)), vars(task_class.settings_class())
+    if names := [name for name in task_class.loss_settings if settings.get(name) != usual.get(name)]:
+        raise ValueError(
+            f"task_settings.{names[0]}={settings[names[0]]!r} is of the task's own losses, but "
+            "distillation.label_weight is 0; leave one of them out."
+        )
+
+
 def require_weights(config: FinetuningConfig, init: Init):
     """Raises ValueError where the config changes or adapts weights, and there are none to start from."""
     if config.lora and not init.has_weights:

@@ -127,6 +127,7 @@ class Task:
       not_in_answers: the names of the settings that no answer depends on, or that show in the variables of
         the model. Any other one is refused, unless it has its default, where a checkpoint is written in a
         format of others, which have no place for it.
+      loss_settings: the names of the settings that only the task's own losses read.
       best_metric: the metric that decides which checkpoint is the best, unless a config names another one.
       no_scores: how the names of metrics end of which neither more nor less is better, such as thresholds and
         counts: none of these is a `best_metric`.
@@ -167,6 +168,7 @@ class Task:
     row_settings: tuple[str, ...] = ()
     label_range: tuple[float, float] | None = None
     not_in_answers: tuple[str, ...] = ()
+    loss_settings: tuple[str, ...] = ()
     best_metric: str = "loss"
     no_scores: tuple[str, ...] = ()
     percent_scores: tuple[str, ...] = ()

@@ -74,6 +74,7 @@ class QuestionAnswering(Task):
     name = "question_answering"
     settings_class = QuestionAnsweringSettings
     row_settings = ("unanswerable", "doc_stride", "max_query_length")
+    not_in_answers = ("n_best_size", "reproduce_run_squad")
     best_metric = "span_accuracy"  # of windows; EM and F1 need the texts, which records do not hold
     no_scores = ("_thresh", "_threshold", "baseline_exact_match", "baseline_f1")
     percent_scores = ("f1", "exact_match", "exact")
@@ -192,11 +193,6 @@ class QuestionAnswering(Task):
     def write_predictions(self, examples, predictions, folder):
         """predictions.json, nbest_predictions.json and null_odds.json; see `span_answers.write_answers`."""
         write_answers(folder, examples, self.span_answers(examples, predictions), self.settings)
-
-    @property
-    def not_in_answers(self):
-        own = () if self.settings.unanswerable else ("null_score_diff_threshold",)
-        return ("n_best_size", "reproduce_run_squad", *own)
 
     @property
     def chooses(self):

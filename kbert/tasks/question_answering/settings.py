@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from kbert.bounds import Bounds
-from kbert.checks import check_values
+from kbert.checks import check_values, require
 
 PREDICTION_FILES = ("predictions.json", "nbest_predictions.json", "null_odds.json")  # as run_squad.py writes
 _Count = Annotated[int, Bounds(1, 1 << 20)]
@@ -36,7 +36,10 @@ class QuestionAnsweringSettings:
 
     def __post_init__(self):
         check_values(self)
-        if not math.isfinite(self.null_score_diff_threshold):
-            raise ValueError(
-                f"null_score_diff_threshold={self.null_score_diff_threshold} must be a finite number."
-            )
+        threshold = self.null_score_diff_threshold
+        require(math.isfinite(threshold), f"null_score_diff_threshold={threshold} must be a finite number.")
+        require(
+            self.unanswerable or not threshold,
+            f"null_score_diff_threshold={threshold} is that of questions without an answer, but unanswerable "
+            "is false; leave one of them out.",
+        )

@@ -44,6 +44,7 @@ class SequenceTask(Task):
     """
 
     row_settings = ("long_texts", "doc_stride")
+    loss_settings = OF_TRAINING
     no_scores = ("temperature", "_threshold")
     kind: str | None = None
     scored = ("logits", LABEL_FEATURE)  # the output and the label that losses and `score` need
@@ -81,7 +82,7 @@ class SequenceTask(Task):
     @property
     def not_in_answers(self):
         neutral = (self.thresholds.name,) if self.thresholds and self.thresholds.are_neutral else ()
-        return (*OF_TRAINING, "threshold_metric", *neutral)
+        return (*self.loss_settings, "threshold_metric", *neutral)
 
     @property
     def collected(self):

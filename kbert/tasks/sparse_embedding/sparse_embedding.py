@@ -79,7 +79,7 @@ class SparseEmbedding(InBatchTask):
     unscored_metrics = (*InBatchTask.unscored_metrics, *_FLOPS, *_WORDS)
     serving_class = SparseServing
     text_vectors_class = SparseVectors
-    not_in_answers = ("lambda_q", "lambda_d")
+    loss_settings = not_in_answers = ("lambda_q", "lambda_d")
     files = task_files(name)
 
     def vectors(self, encoder, sequence_output, input_mask):

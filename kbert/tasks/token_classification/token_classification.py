@@ -118,7 +118,8 @@ class TokenClassification(Task):
     name = "token_classification"
     settings_class = TokenClassificationSettings
     row_settings = ("document_context", "doc_stride")
-    not_in_answers = (*OF_TRAINING, "document_context", "head", "layers", "lstm_size")
+    loss_settings = OF_TRAINING
+    not_in_answers = (*loss_settings, "document_context", "head", "layers", "lstm_size")
     collected = (LABEL_FEATURE, WORD_FEATURE, _PREDICTED)
     checkpoint = CheckpointKind("BertForTokenClassification", has_labels=True)
     files = task_files(name)

@@ -189,8 +189,13 @@ REFUSED = {
     ),
     "a base for local layers alone": (
         PretrainingConfig,
-        {"encoder": {"local_rope_theta": 8}},
-        "local_rope_theta=8.0 needs global_rope_theta; set it too.",
+        {"encoder": {"local_rope_theta": 8, "local_attention": 8, "global_attn_every_n_layers": 2}},
+        "local_rope_theta=8.0 needs global_rope_theta and local_attention; set both",
+    ),
+    "a base of local attention without it": (
+        PretrainingConfig,
+        {"encoder": {"local_rope_theta": 8, "global_rope_theta": 9}},
+        "local_rope_theta=8.0 needs global_rope_theta and local_attention; set both",
     ),
     "heads of an odd size": (
         PretrainingConfig,

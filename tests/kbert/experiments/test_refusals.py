@@ -27,6 +27,7 @@ NOTHING = {"init_checkpoint": None}
 UNREAD = {"init_checkpoint": "unread"}
 RECORDS = {"train_file": None, "train_dir": "train"}
 TAUGHT = {"distillation": DistillationConfig("teacher", init_layers=(0,))}
+UNLABELLED = DistillationConfig("teacher", label_weight=0.0, hidden_weight=1.0)
 QUESTIONS = {"train_file": "squad.json"}
 TEXTS = ["a fine day", "so-so, näh", "rain"]
 
@@ -60,6 +61,26 @@ FINETUNING = {
     ),
     "adapters of nothing": ({"lora": LoraConfig(2)}, NOTHING, "lora adapts the weights of an init"),
     "weights from two": (TAUGHT, {}, "leave out init_checkpoint, or init_layers"),
+    "weights of a loss that counts nothing": (
+        {"task_settings": {"label_smoothing": 0.1}, "distillation": UNLABELLED},
+        UNREAD,
+        r"task_settings.label_smoothing=0.1 is of the task's own losses, but distillation.label_weight is 0",
+    ),
+    "lengths of a loss that counts nothing": (
+        {
+            "task": "multiple_negatives_ranking",
+            "dataset": DatasetConfig(text="a", text_pair="b"),
+            "task_settings": {"scale": 20.0, "matryoshka_dims": (4,)},
+            "distillation": UNLABELLED,
+        },
+        UNREAD | {"train_file": {"a": ["rain"], "b": ["sun"]}},
+        r"task_settings.matryoshka_dims=\(4,\) is of the task's own losses",
+    ),
+    "a threshold of answered questions": (
+        question_answering(unanswerable=False, null_score_diff_threshold=1.5),
+        UNREAD | QUESTIONS,
+        "null_score_diff_threshold=1.5 is that of questions without an answer, but unanswerable is false",
+    ),
     "another vocabulary": (TAUGHT, NOTHING | {"vocabulary": OTHER}, "vocabulary .* is not that of the"),
     "another casing": (
         {"encoder": tiny_encoder_config()},

@@ -290,7 +290,7 @@ def test_a_model_whose_queries_are_filled_is_evaluated_in_its_precision_or_not_a
     task = TASKS["late_interaction"]().with_pooling(TokenVectorsConfig(query_expansion=QueryExpansion(9)))
     file = tmp_path / "pairs.jsonl"
     file.write_text('{"text": "the day", "text_pair": "a walk"}\n')
-    loaded = random_task_model(task, precision="bfloat16")
+    loaded = random_task_model(task, precision="bfloat16", own_pooling=task.pooling)
     config = FinetuningConfig(task=task.name, max_seq_length=24, dataset=DatasetConfig(text_pair="text_pair"))
     with pytest.raises(ValueError, match="precision=bfloat16: random fills its .*in float32 alone: load it"):
         loaded.evaluate(file, config=config)
