@@ -9,6 +9,7 @@ from kbert.files.file_format import TABLES, format_by_name
 from kbert.files.json_file import read_json_object
 from kbert.files.near_names import near_names
 from kbert.files.path_inside import path_inside
+from kbert.input_pipelines.tables.shard_names import require_one_split
 from kbert.manifest import digest
 
 # What `datasets` writes beside its Arrow files: one folder is a split, or holds a folder for each split.
@@ -32,7 +33,7 @@ def find_table(path: str | Path, file_format: str | None = None) -> Table | None
 
     Raises:
       ValueError: when there is no such file, for a folder that is no split of a dataset or is asked for in
-        another format, and for a pattern of other files than tables.
+        another format, for a pattern of other files than tables, and as `require_one_split`.
     """
     path = Path(path)
     if path.is_dir():
@@ -118,6 +119,7 @@ def _matching(pattern, file_format):
             f"{pattern} matches {', '.join(file.name for file in files[:5])}; a pattern is for .parquet "
             "files or for .arrow files, by their names or by dataset.file_format. Put others into one file."
         )
+    require_one_split(pattern, files)
     return Table(first, files)
 
 

@@ -41,6 +41,32 @@ def test_shards_are_read_by_name_in_order_and_those_of_a_folder_as_it_says(tmp_p
     assert [one.name for one in source_files(folder)][0] == "data-00001-of-00002.arrow"
 
 
+@pytest.mark.parametrize(
+    ("names", "pattern", "wrong"),
+    [
+        (["data/train-00000-of-00001", "data/test-00000-of-00001"], "data/*", "of several splits"),
+        (["a/train/0000", "a/validation/0000"], "a/*/*", "of several splits"),
+        (["my_train_sft", "my_dev"], "my*", "of several splits"),
+        (["train-00000-of-00002"], "train-*", "train-00001-of-00002.parquet is missing among the 2"),
+        (["train-00000-of-00001", "train-00001-of-00002"], "train-*", "written as 1 and as 2 files"),
+        (["train-00000-of-00002"], "train-00000*", None),
+        (["train-00000-of-00001", "test-00000-of-00001"], "tr*", None),
+        (["b/train/x-00000-of-00001", "c/train/x-00000-of-00001", "testing/train/0"], "*/train/*", None),
+        (["part-0", "part-1", "attestation"], "*", None),
+        (["test/train-0", "test/extra"], "test/*", None),
+    ],
+)
+def test_a_pattern_names_all_files_of_one_split(tmp_path, names, pattern, wrong):
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        write_parquet(tmp_path / f"{name}.parquet", TABLE)
+    if wrong:
+        with pytest.raises(ValueError, match=wrong):
+            find_table(tmp_path / f"{pattern}.parquet")
+    else:
+        assert find_table(tmp_path / f"{pattern}.parquet").files
+
+
 def test_a_dev_split_is_the_same_whatever_the_rows_are_written_in(tmp_path):
     lines = write_lines(tmp_path / "a.jsonl", ROWS)
     files = TASKS["sequence_classification"].files
