@@ -20,7 +20,7 @@ from kbert.input_pipelines.delimited_files import (
 )
 from kbert.input_pipelines.file_problems import FileProblems
 from kbert.input_pipelines.json_rows import AS_LINES, NotLines, parse_object, require_column, text_problem
-from kbert.input_pipelines.labels import ANSWER, LEFT_OUT, RowLabels, class_label, label_set
+from kbert.input_pipelines.labels import ANSWER, LEFT_OUT, NO_VALUE, RowLabels, class_label, label_set
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
 
@@ -173,12 +173,14 @@ def needless_settings(path: str | Path, dataset: DatasetConfig) -> dict[str, str
 
 def _with_texts(records, path, dataset, problems):
     """The rows of a labelled file in which something stands."""
-    texts, one_empty, skipped = dataset.text_columns, EmptyTextCounter(), 0
+    texts, one_empty, skipped, marks = dataset.text_columns, EmptyTextCounter(), 0, []
     for where, record in records:
         for column in texts:  # no generator expression: this is done for every row
             text = record.get(column)
             if not isinstance(text, str) or not text.strip():
                 break
+            if text in NO_VALUE:
+                marks.append((text, where))
         else:
             yield where, record
             continue
@@ -195,6 +197,12 @@ def _with_texts(records, path, dataset, problems):
             else:
                 yield where, record
     one_empty.say()
+    if marks:
+        mark, first = marks[0]
+        warn_once(
+            f"{path}: {len(marks):,} text(s) are what programs write where there is none, the first {mark!r} "
+            f"({first}); they are read as words. Excel makes #NAME? of a text that begins with - or =."
+        )
     if skipped:
         warn_once(f"{path}: {skipped:,} empty row(s) are left out")
 

@@ -24,28 +24,16 @@ from kbert.input_pipelines.label_lists import (
 )
 from kbert.input_pipelines.label_names import DASHES, NUMBERS_FOR_NONE, find_twin, seen_text
 
-# What programs and people write where a row has no label: SNLI, pandas, R, SQL, Python, SAS, Excel (with its
-# other errors).
-_NO_LABEL = frozenset(
+# What programs write where a cell has no value: pandas, R, tools of SQL, C, Excel (with its other errors).
+NO_VALUE = frozenset(
     (
-        "?",
-        "NaN",
-        "nan",
-        "N/A",
-        "n/a",
-        "NA",
-        "#N/A",
-        "<NA>",
-        "None",
-        "null",
-        "NULL",
-        "\\N",
-        "n.a.",
-        "N.A.",
-        ".",
+        "#N/A N/A",
+        *"NaN nan -NaN -nan 1.#IND -1.#IND 1.#QNAN -1.#QNAN N/A n/a #N/A #NA <NA>".split(),
+        *"null NULL (null) (NULL) <null> [NULL] \\N (blank)".split(),
+        *"#REF! #NAME? #VALUE! #DIV/0! #NUM! #NULL!".split(),
     )
-    + ("#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#NUM!", "#NULL!")
 )
+_NO_LABEL = NO_VALUE | {"?", "NA", "None", "n.a.", "N.A.", "."}  # and what SNLI, SAS and people write
 # Signs that may also be classes, beside +1 and "+": the whole file tells, see `judge_labels`.
 SIGNS = (*DASHES, *(f"{number}{end}" for number in NUMBERS_FOR_NONE for end in ("", ".0", ".")))
 _MOST_KNOWN = 4096

@@ -141,6 +141,7 @@ def test_quotation_marks_of_a_file_are_no_part_of_a_label(tmp_path):
 # ------------------------------------------------------------------------------ no label
 
 NONE = ["#REF!", ".", "?", "NaN", "nan", "N/A", "NA", "None", "null", "n.a.", "", " ", "\u200b", "\u00a0"]
+NONE += ["(null)", "[NULL]", "(blank)", "#N/A N/A", "-1.#IND", "-nan"]
 
 
 @pytest.mark.parametrize("mark", NONE)
@@ -155,6 +156,13 @@ def test_what_stands_for_no_label_is_refused_or_left_out(with_source, files, mar
     assert len(list(files.read_examples(path, DatasetConfig(), with_labels=False))) == 4
     if mark.strip() and files is ONE_LABEL_FILES:
         assert len(list(files.read_examples(path, DatasetConfig(labels=("0", "1", mark))))) == 4
+
+
+def test_texts_that_stand_for_no_text_are_said(tmp_path, caplog):
+    path = tmp_path / "rows.csv"
+    path.write_text("text,label\nwell?,a\n#NAME?,b\nnan,a\n")
+    assert len(list(ONE_LABEL_FILES.read_examples(path, DatasetConfig()))) == 3
+    assert "2 text(s) are what programs write where there is none, the first '#NAME?' (" in caplog.text
 
 
 @pytest.mark.parametrize("value", [None, math.nan])
