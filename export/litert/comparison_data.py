@@ -8,6 +8,7 @@ import tensorflow as tf
 from kbert.experiments.evaluation_data import not_held_out
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.features import ENCODER_INPUTS
+from kbert.inference.texts import require_single_texts
 from kbert.input_pipelines.unlabelled_files import texts_and_pairs
 from kbert.tokenization.text_inputs import TextInputs
 
@@ -63,7 +64,7 @@ def comparison_data(source, eval_file, max_seq_length: int, held_out: bool = Fal
     if eval_file is None:
         return _fixed_rows(source.task, text_inputs)
     if source.task.files is None:
-        return _text_rows(source.task, eval_file, text_inputs)
+        return _text_rows(source, eval_file, text_inputs)
     data = LabelledFile(eval_file, source.task.files, source.dataset)
     if held_out:
         data = source.held_out(data)
@@ -71,29 +72,45 @@ def comparison_data(source, eval_file, max_seq_length: int, held_out: bool = Fal
     if not data.num_examples:
         raise ValueError(f"--eval_file={eval_file} has no example; give a file of labelled examples.")
     features, owners = source.task.examples_to_features(data.examples, text_inputs)
+    features = _without_missing_texts(source.task, features, data.examples)
     return ComparisonData(str(eval_file), features, data.examples, owners)
 
 
-def _text_rows(task, eval_file, text_inputs):
-    """The first texts of `texts_and_pairs`."""
-    texts = [text for text, _ in texts_and_pairs(eval_file)]
+def _without_missing_texts(task, features, examples):
+    """The features of the texts that a file has; the others, negatives of pairs with scores, are empty."""
+    if task.texts_per_example == 1 or not task.serving.row_texts:
+        return features
+    number = max(len(task.files.texts(example)) for example in examples)
+    missing = task.texts_per_example - number
+    return {
+        name: values[:, : values.shape[1] - missing] if values.ndim > 1 else values
+        for name, values in features.items()
+    }
+
+
+def _text_rows(source, eval_file, text_inputs):
+    """The texts of `texts_and_pairs`."""
+    rows = list(texts_and_pairs(eval_file))
+    way = f"give the texts alone in --eval_file={eval_file}"
+    require_single_texts((pair for _, pair in rows), source.path, way)
+    texts = [source.task.default_prompt + text for text, _ in rows]
     if not texts:
         raise ValueError(
             f"--eval_file={eval_file} is empty; give a file with a text in each line, or with a column "
             "`text`."
         )
-    texts = [task.default_prompt + text for text in texts]
     rows = _as_arrays(text_inputs(tf.constant(texts)))
     return ComparisonData(f"{len(texts)} texts of {eval_file}", rows, texts=[(text,) for text in texts])
 
 
 def _fixed_rows(task, text_inputs):
     in_pairs = len(task.serving.inputs) == 2 and task.texts_per_example == 1
-    texts = [task.default_prompt + text for text in FIXED_TEXTS]
+    repeats = -(-task.texts_per_example // len(FIXED_TEXTS))
+    texts = [task.default_prompt + text for text in FIXED_TEXTS * repeats]
     texts_by_input = [texts, texts[::-1]]
     rows = _as_arrays(text_inputs(*map(tf.constant, texts_by_input if in_pairs else texts_by_input[:1])))
     # An example of several texts takes them in turn, as many examples as there are whole ones.
-    count = len(FIXED_TEXTS) // task.texts_per_example
+    count = len(texts) // task.texts_per_example
     used, shape = count * task.texts_per_example, task.features(text_inputs.max_seq_length)["input_ids"].shape
     rows = {name: values[:used].reshape(count, *shape) for name, values in rows.items()}
     texts = list(zip(*texts_by_input[: max(1, len(task.serving.row_texts))], strict=True))[:used]

@@ -3,6 +3,7 @@
 import dataclasses
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint, RecordedTask
+from kbert.checkpoints.model_variables import part_name
 from kbert.config import FinetuningConfig
 from kbert.tasks import TASKS
 from kbert.tasks.file_columns import holds_pairs, require_read
@@ -20,8 +21,8 @@ def with_file_settings(checkpoint: BertCheckpoint, config: FinetuningConfig | No
       file: the labelled file, or None.
 
     Raises:
-      ValueError: for a config of another task or with wrong settings, for one of its dataset that nothing
-        reads, and for a length beyond the positions.
+      ValueError: for a config of another task, of another head or with wrong settings, for one of its dataset
+        that nothing reads, and for a length beyond the positions.
     """
     if config is not None:
         return _with_config(checkpoint, config)
@@ -55,9 +56,16 @@ def _with_config(checkpoint, config):
         task_settings=config.task_settings,
         best_metric=config.best_metric,
     )
-    return dataclasses.replace(
+    described = dataclasses.replace(
         checkpoint, task=config.task, recorded=recorded, max_seq_length=config.max_seq_length
     )
+    if lacking := {part_name(name) for name, _ in described.shapes.items() - checkpoint.shapes.items()}:
+        raise ValueError(
+            f"the config's model has {', '.join(sorted(lacking))}, where {checkpoint.source} has "
+            f"{', '.join(checkpoint.parts) or 'no head'}: its weights would be random numbers; give a config "
+            "whose task_settings are of the checkpoint's model, or train this one by kbert finetune."
+        )
+    return described
 
 
 def _needs_no_more_weights(task_class, own) -> bool:

@@ -7,6 +7,7 @@ import numpy as np
 from kbert.files.json_values import shown
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.loaded_model import LoadedModel
+from kbert.inference.texts import require_single_texts
 
 
 class Attention(NamedTuple):
@@ -40,7 +41,7 @@ def compute_attention(model: LoadedModel, text: str, text_pair: str | None = Non
     Reference: arXiv 1706.03762, section 3.2.1; google-research/bert, modeling.py, `attention_layer`.
     """
     if model.makes_vectors:
-        model.require_single_texts([text_pair])
+        require_single_texts([text_pair], model.source)
     elif model.takes_pairs is False and text_pair is not None:
         raise ValueError(
             f"{model.source} reads texts alone, as it was trained, and received the second text "

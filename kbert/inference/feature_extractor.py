@@ -14,7 +14,7 @@ from kbert.forked import require_own_tensorflow
 from kbert.inference import answering_encoder
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.loading import open_model
-from kbert.inference.texts import text_batch
+from kbert.inference.texts import require_single_texts, text_batch
 from kbert.late_tensorflow import ops, tf
 from kbert.layers import sequence_pooling
 
@@ -101,9 +101,8 @@ class FeatureExtractor:
         pairs = batch.pairs or [None] * len(batch.texts)
         self.loaded.say_written_tokens([batch.texts, pairs])
         if self._is_own:
-            self.loaded.require_single_texts(
-                pairs, "give the texts alone, one by one, or name a pooling for pairs in one row"
-            )
+            way = "give the texts alone, one by one, or name a pooling for pairs in one row"
+            require_single_texts(pairs, self.loaded.source, way)
         features: list = [None] * len(pairs)
         # A pair has one separator more than a single text, so pairs and single texts are separate batches.
         for paired in (False, True):

@@ -25,7 +25,6 @@ from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig, require_di
 from kbert.config.vectors_config import VectorsConfig
 from kbert.experiments import evaluation  # late: it stands above this module
 from kbert.features import ENCODER_INPUTS
-from kbert.files.json_values import shown
 from kbert.files.stored_tensor import StoredTensor, stored_variable
 from kbert.forked import require_own_tensorflow
 from kbert.inference import answering_encoder, predictor
@@ -344,15 +343,6 @@ class LoadedModel(TextAnswers):
     def makes_vectors(self) -> bool:
         """Whether it was made for vectors of texts: it reads each text by itself."""
         return self.own_pooling is not None or self.task.pooling is not None
-
-    def require_single_texts(self, pairs, way: str = "give the texts alone, one by one"):
-        """Raises ValueError for a second text where a vector is made of each text, with a way to ask; None is
-        no second text."""
-        if (pair := next((pair for pair in pairs if pair is not None), None)) is not None:
-            raise ValueError(
-                f"{self.source} makes a vector of each text by itself, and one has the second text "
-                f"{shown(pair)}; {way}."
-            )
 
     def predictor(self, signature: str) -> "predictor.Predictor":
         """What asks a signature of the model."""

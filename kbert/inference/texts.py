@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kbert.files.json_values import find_surrogate
+from kbert.files import json_values
 from kbert.input_pipelines.data_in_memory import (
     column_names,
     describe_columns,
@@ -91,6 +91,21 @@ def text_batch(texts, text_pairs=None, pairs_may_miss: bool = False) -> TextBatc
     return TextBatch(firsts, seconds, is_alone)
 
 
+def require_single_texts(pairs, source, way: str = "give the texts alone, one by one"):
+    """Raises ValueError for a second text where a vector is made of each text; None is no second text.
+
+    Args:
+      pairs: the second texts.
+      source: the model, for the message.
+      way: how to ask it.
+    """
+    if (pair := next((pair for pair in pairs if pair is not None), None)) is not None:
+        raise ValueError(
+            f"{source} makes a vector of each text by itself, and one has the second text "
+            f"{json_values.shown(pair)}; {way}."
+        )
+
+
 def _texts(texts, name, may_miss=False):
     if isinstance(texts, str):
         return [_text(texts, name)]
@@ -117,7 +132,7 @@ def _text(text, name):
 
 def require_whole_characters(text: str, name: str):
     """Raises ValueError for a text with half a surrogate pair."""
-    if half := find_surrogate(text):
+    if half := json_values.find_surrogate(text):
         raise ValueError(
             f"{name} has half a surrogate pair ({half}), which UTF-8 cannot encode; read the text again with "
             "the encoding that it was written in, or remove the character."

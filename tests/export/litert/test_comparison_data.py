@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 
 import kbert
+from export.litert.comparison import compare, compute_metrics, predict_rows
 from export.litert.comparison_data import FIXED_TEXTS, comparison_data
+from export.litert.from_text.other_reading import texts_by_row
 from export.litert.litert_source import to_litert_source
+from kbert.config import DatasetConfig
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.features import LABEL_FEATURE
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
+from tests.kbert.inference.random_model import random_task_model
 
 
 def with_task(run, task):
@@ -57,13 +61,14 @@ def test_fixed_texts_have_the_shape_of_the_task(finetuned_run):
         (TASKS["question_answering"](), (12, 16), True),
         (TASKS["cosine_similarity"](pooling="mean"), (6, 2, 16), False),
         (TASKS["multiple_choice"](5), (2, 5, 16), False),
+        (TASKS["multiple_negatives_ranking"](num_negatives=13), (1, 15, 16), False),
     ):
         data = comparison_data(with_task(finetuned_run, task), None, 16)
         assert data.examples is None and f"{len(FIXED_TEXTS)} fixed texts" in data.name
         assert data.rows["input_ids"].shape == shape, task.name
         assert bool(data.rows["segment_ids"].any()) == in_pairs, task.name
         assert (data.rows["input_mask"][..., 0] == 1).all()
-        rows, alone = np.prod(shape[:-1]), [(text,) for text in FIXED_TEXTS]
+        rows, alone = np.prod(shape[:-1]), [(text,) for text in FIXED_TEXTS * 2]
         if task.serving.row_texts:  # else no text answers by itself
             texts = list(zip(FIXED_TEXTS, FIXED_TEXTS[::-1], strict=True)) if in_pairs else alone
             assert data.texts == texts[:rows], task.name
@@ -82,3 +87,35 @@ def test_of_the_training_file_only_what_was_held_out_is_compared(finetuned_run, 
     file.write_text(file.read_text().replace("jump", "run"))
     with pytest.raises(ValueError, match="cannot be found again"):
         comparison_data(to_litert_source(run), file, 16, held_out=True)
+
+
+@pytest.mark.parametrize(("name", "lines"), [("a.txt", "a ||| b\n"), ("a.tsv", "text\ttext_pair\na\tb\n")])
+def test_second_texts_are_refused_where_each_text_has_a_vector(tmp_path, name, lines):
+    (tmp_path / name).write_text(lines)
+    source = to_litert_source(random_task_model(TASKS["encoder"]("mean")))
+    with pytest.raises(
+        ValueError, match=f"has the second text 'b'; give the texts alone in --eval_file=.*{name}"
+    ):
+        comparison_data(source, tmp_path / name, 16)
+
+
+@pytest.mark.parametrize("is_taught", [False, True])
+def test_of_pairs_with_scores_no_negatives_are_compared(finetuned_run, tmp_path, is_taught):
+    """They would be empty texts, which every file answers as Keras does."""
+    (tmp_path / "dev.tsv").write_text(
+        "text\tother\tscore\njump\tplay\t0.5\nask the a\twalk\t-0.5\na\tthe\t0\n"
+    )
+    task = TASKS["multiple_negatives_ranking"](num_negatives=3, is_taught=is_taught)
+    dataset = DatasetConfig(text="text", text_pair="other", label="score", negatives=("x", "y", "z"))
+    source = with_task(finetuned_run, task)._replace(dataset=dataset)
+    data = comparison_data(source, tmp_path / "dev.tsv", 16)
+    assert data.rows["input_ids"].shape == (3, 2, 16)
+    assert len(texts_by_row(task, data)) == 6
+
+    def answer(ids):
+        return {"embedding": ids["input_ids"].astype(np.float32)}
+
+    answered = predict_rows(task, answer, data)
+    assert compare(task, answered, answered, data)["num_answers"] == 6
+    metrics = compute_metrics(task, answered, data)
+    assert {"pearson", "spearman"} <= set(metrics) and "loss" not in metrics

@@ -1,5 +1,6 @@
 """Evaluation and exporters take any checkpoint with its head: it answers as the run that it was made of."""
 
+import dataclasses
 import json
 
 import pytest
@@ -13,6 +14,7 @@ from kbert.inference.loading import open_model
 from kbert.runs.metrics_file import json_ready
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from kbert.tasks.question_answering.question_answering import QuestionAnswering
+from kbert.tasks.token_classification.token_classification import TokenClassification
 from tests.conftest import LABELS, MAX_SEQ_LENGTH, tiny_encoder_config, tiny_finetuning_config
 from tests.kbert.runs.written_run import written_run
 from tests.kbert.scripts.test_command_lines import run_script
@@ -117,3 +119,19 @@ def test_an_export_takes_either_from_run_dir(finetuned_run, folder):
 def test_a_config_that_does_not_fit_is_refused(folder, changes, sentence):
     with pytest.raises(ValueError, match=sentence):
         open_model(folder).for_files(tiny_finetuning_config(**changes))
+
+
+def test_a_config_of_a_head_that_the_checkpoint_lacks_is_refused(vocabulary, tmp_path):
+    """Its weights would be random numbers, and the trained head would be left out."""
+    tagger = TokenClassification(["O", "B-PER", "I-PER"])
+    model = tagger.build_model(BertEncoder(tiny_encoder_config()))
+    run = written_run(tmp_path / "run", tagger, model, vocabulary)
+    convert_checkpoint(run.path, tmp_path / "tagger", "hugging_face")
+    loaded = open_model(tmp_path / "tagger")
+    settings = {"head": "bilstm", "layers": "last", "lstm_size": 8}
+    config = tiny_finetuning_config(
+        task=tagger.name, dataset=DatasetConfig(), task_settings=settings, best_metric=None
+    )
+    with pytest.raises(ValueError, match="the config's model has bilstm_tagger, .* random numbers"):
+        loaded.for_files(config)
+    loaded.for_files(dataclasses.replace(config, task_settings={"document_context": True}))
