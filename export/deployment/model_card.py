@@ -4,6 +4,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
+from kbert.inference.changes import changes_since_checkpoint
 from kbert.reports.page import write_page
 from kbert.runs import checkpoint as checkpoints
 from kbert.runs.metrics_file import COURSE_FIELDS, read_metrics
@@ -14,7 +15,7 @@ CARD_FILE, PAGE_FILE = "model_card.json", "model_card.html"
 
 
 def model_card(serving_model, directory, report: dict) -> dict:
-    """The card, ready for JSON.
+    """The card, ready for JSON. A model that was changed since its checkpoint has no metrics of it.
 
     Args:
       serving_model: the `ServingModel` that was exported.
@@ -22,7 +23,7 @@ def model_card(serving_model, directory, report: dict) -> dict:
       report: of the checks, as `export_savedmodel` returns it, with num_warmup_requests and measured.
     """
     loaded, run = serving_model.loaded, serving_model.loaded.run
-    config = loaded.config
+    config, changed = loaded.config, changes_since_checkpoint(loaded)
     trained = run if run and "converted" not in run.details else None  # of 0 steps: its config was not used
     chosen = _chosen(serving_model.task, run.task()) if run else {}
     return {
@@ -39,9 +40,10 @@ def model_card(serving_model, directory, report: dict) -> dict:
         "signatures": _signatures(directory),
         "training": _training(trained, checkpoints.parse_step(loaded.checkpoint)) if trained else None,
         "chosen": chosen,
+        "changed": changed,
         # A training evaluates without what is chosen later.
         "metrics": _metrics(trained, checkpoints.parse_step(loaded.checkpoint))
-        if trained and not chosen
+        if trained and not (chosen or changed)
         else {},
     } | report
 

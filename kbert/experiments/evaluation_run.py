@@ -5,10 +5,10 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import tensorflow as tf
 
 from kbert.experiments.evaluation_data import evaluation_data, not_held_out
+from kbert.inference.changes import changes_since_checkpoint
 from kbert.inference.loaded_model import LoadedModel
 from kbert.input_pipelines.batches import evaluation_batches
 from kbert.input_pipelines.data_files import shown_source
@@ -83,6 +83,8 @@ def _write_page(loaded, task, data, step, metrics, answered, outputs):
     for examples, predictions in answered if task.page else ():
         sections += task.page.example_sections(examples, predictions, outputs.html_examples)
     best = loaded.training_config.best_metric or task.best_metric
+    if loaded.checkpoint is None or {*changes_since_checkpoint(loaded)} - {"max_seq_length"}:
+        step = None
     write_evaluation_page(folder, data, step, best, metrics, sections, outputs.html_file)
 
 
@@ -110,14 +112,7 @@ def _require_examples(loaded, eval_file, outputs):
 
 def _require_as_recorded(loaded):
     """Refuses to choose for a checkpoint with a model that is another one by now."""
-    ours = {"max_seq_length": loaded.max_seq_length, "precision": loaded.precision}
-    theirs = {"max_seq_length": loaded.run.details["max_seq_length"], "precision": "float32"}
-    changed = [name for name in ours if ours[name] != theirs[name]]
-    if not changed and loaded.checkpoint.is_dir():  # a run that still trains may have deleted it
-        weights = {variable.path: variable for variable in loaded.model.weights}
-        stored = loaded.run.stored_weights(loaded.checkpoint)
-        changed = [n for n, tensor in stored.items() if not np.array_equal(tensor.read(), weights[n])]
-    if changed:
+    if changed := changes_since_checkpoint(loaded) + ["precision"] * (loaded.precision != "float32"):
         raise ValueError(
             f"keep_chosen keeps what is best for {loaded.checkpoint}, but this model has another "
             f"{changed[0]}; load the run as it is, or save this model as a run and evaluate that one."

@@ -122,7 +122,11 @@ def test_the_card_tells_people_and_programs_what_was_measured(exported):
     assert card["signatures"]["serving_default"]["outputs"]["probabilities"] == "float32 [?, 2]"
     assert card["training"]["num_train_examples"] == 40 and 0 <= card["metrics"]["accuracy"] <= 1
     assert "matthews" in page and "elapsed seconds" not in page
-    assert card["answers_compared"] == 40 + len(answer_check.CHECK_TEXTS) and card["answers_agree"] == 1
+    assert (
+        card["changed"] == []
+        and card["answers_compared"] == 40 + len(answer_check.CHECK_TEXTS)
+        and card["answers_agree"] == 1
+    )
     measured = card["measured"]
     assert set(measured["milliseconds"]) == {"1", "8", "32"} and measured["num_tokens"] == 24
     assert measured["resident_bytes"] > measured["resident_bytes_without"] > 10**7
@@ -146,6 +150,25 @@ def test_the_card_of_a_run_of_0_steps_or_with_chosen_settings_has_no_numbers_of_
     assert "temperature <code>1.75</code>." in pages["run"] and "recorded no evaluation" not in pages["run"]
     assert cards["converted"]["training"] is None and cards["converted"]["chosen"] == {}
     assert "Unknown: it comes from" in pages["converted"]
+
+
+@pytest.mark.parametrize("changed", ["max_seq_length", "weights"])
+def test_the_card_of_a_changed_model_has_no_scores_of_its_checkpoint(
+    exported, written_before, tmp_path, monkeypatch, changed
+):
+    monkeypatch.setattr(answer_check, "check_answers", unchecked)
+    loaded = kbert.load(exported[0].path)
+    if changed == "weights":
+        loaded.model.set_weights([0.5 * weight for weight in loaded.model.get_weights()])
+    else:
+        loaded = loaded.with_max_seq_length(20)
+    extra = Path(loaded.export(tmp_path / "served")["path"]) / "assets.extra"
+    card = json.loads((extra / "model_card.json").read_text())
+    assert card["metrics"] == {} and card["training"]["num_train_examples"] == 40
+    names = [weight.path for weight in loaded.model.weights] if changed == "weights" else [changed]
+    assert card["changed"] and set(card["changed"]) <= set(names)
+    page = html.unescape(read_page(extra / "model_card.html"))
+    assert f"has another {card['changed'][0]}" in page and "matthews" not in page
 
 
 def test_versions_count_up_and_what_a_killed_export_left_goes_away(

@@ -256,3 +256,6 @@ def test_a_model_follows_what_it_has_chosen(finetuned_run, labelled_files, tmp_p
     for other, name in zip(others, ("max_seq_length", "precision", "[a-z_/0-9]+;"), strict=True):
         with pytest.raises(ValueError, match=f"this model has another {name}.*evaluate that one"):
             other.evaluate(file, keep_chosen=True)
+    for other, is_stored in zip(others, (True, True, False), strict=True):
+        other.evaluate(file, html_file=tmp_path / "page.html")
+        assert ("Checkpoint of step" in (tmp_path / "page.html").read_text()) is is_stored
