@@ -65,6 +65,8 @@ def read_rows(file: Path, file_format: str, columns: Sequence[str]) -> Iterator[
                 record = {name: values[row] for name, values in zip(columns, cells, strict=True)}
                 yield f"{file} row {number + row + 1}", record
             number += batch.num_rows
+        if file_format == "parquet" and number != table.metadata.num_rows:  # pyarrow stops without a word
+            raise OSError(f"{number} of its {table.metadata.num_rows} rows can be read")
 
 
 def readable_columns(file: Path, file_format: str) -> list[str]:

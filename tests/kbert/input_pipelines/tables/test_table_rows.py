@@ -4,11 +4,13 @@ import itertools
 import os
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.labelled_files import read_rows, stream_rows
 from kbert.input_pipelines.tables.table_rows import column_names
+from kbert.input_pipelines.tables.table_rows import read_rows as read_table_rows
 from kbert.tasks import TASKS
 from tests.kbert.input_pipelines.tables.written_tables import (
     every_kind,
@@ -122,3 +124,14 @@ def test_what_pyarrow_says_of_damage_is_shown_in_one_line(tmp_path):
     with pytest.raises(ValueError, match="is not a whole parquet file") as error:
         column_names(path, "parquet")
     assert str(error.value).isprintable()
+
+
+def test_rows_that_pyarrow_leaves_out_are_damage(tmp_path, monkeypatch):
+    """It ends without a word where the length of a page is not what it should be."""
+    path = write_parquet(tmp_path / "a.parquet", pa.table({"text": ["a", "b"]}))
+    read = pq.ParquetFile.iter_batches
+    monkeypatch.setattr(
+        pq.ParquetFile, "iter_batches", lambda *args, **kwargs: [each[:1] for each in read(*args, **kwargs)]
+    )
+    with pytest.raises(ValueError, match="is not a whole parquet file .1 of its 2 rows can be read.; make"):
+        list(read_table_rows(path, "parquet", ["text"]))
