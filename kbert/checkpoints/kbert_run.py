@@ -40,6 +40,7 @@ def read_kbert_run(path: Path, do_lower_case: bool | None, report: Report) -> Be
         report=report,
         takes_pairs=getattr(task, "takes_pairs", None),
         pooling=task.pooling,
+        activation=getattr(task, "activation", None),
         recorded=RecordedTask(
             task_config=task.get_config(),
             dataset=getattr(run.config, "dataset", DatasetConfig()),

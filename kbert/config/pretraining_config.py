@@ -52,7 +52,7 @@ class PretrainingConfig(TrainingConfig):
     def __post_init__(self):
         super().__post_init__()
         require(
-            0 <= self.num_warmup_steps <= self.num_train_steps,
+            self.optimizer.decay == "budget" or 0 <= self.num_warmup_steps <= self.num_train_steps,
             f"num_warmup_steps={shown(self.num_warmup_steps)} must lie between 0 and "
             f"num_train_steps={self.num_train_steps}.",
         )

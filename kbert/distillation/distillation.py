@@ -43,6 +43,8 @@ class Distillation:
             layer_map(encoder.config.num_hidden_layers, theirs.num_hidden_layers),
             states=bool(config.hidden_weight or config.cosine_weight),
         )
+        if config.soft_label_weight:
+            _require_same_shapes(model.student, model.teacher)
         self._teacher.load_into(model.teacher, getattr(self._task, "labels", ()))
         return model
 
@@ -103,6 +105,15 @@ class Distillation:
             last = outputs["student_states"][-1], outputs["teacher_states"][-1]
             sums["cosine_loss"] = losses.cosine_error(*last, tokens)
         return sums
+
+
+def _require_same_shapes(student, teacher):
+    for name, tensor in student.output.items():
+        if tensor.shape != teacher.output[name].shape:
+            raise ValueError(
+                f"{name} of the student has shape {tensor.shape}, that of the teacher "
+                f"{teacher.output[name].shape}; they must have the same labels and the same vocab_size."
+            )
 
 
 def token_weights(batch):

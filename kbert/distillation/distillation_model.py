@@ -31,9 +31,6 @@ class DistillationModel(keras.Model):
       the student's outputs. In training also `teacher`, the teacher's outputs; with `states` the tuples
       `student_states` and `teacher_states`: the output of the embeddings, then of each of the student's
       layers and of the layers it imitates, in the teacher's width.
-
-    Raises:
-      ValueError: when the two models' outputs differ in shape.
     """
 
     def __init__(self, build, encoder, teacher_config, layers, states=False):
@@ -51,7 +48,6 @@ class DistillationModel(keras.Model):
         if states and width != teacher_width:
             self.projection = FlatDense(teacher_width, dtype=encoder.policy, name=PROJECTION)
             self.projection.build((None, None, width))
-        _require_same_shapes(self.student, self.teacher)
 
     @property
     def input(self):
@@ -116,12 +112,3 @@ def _observed(build, encoder, with_states):
     model = build(observed)
     outputs = dict(model.output) | {"hidden_states": observed.hidden_states}
     return model, keras.Model(model.input, outputs, name=f"observed_{model.name}")
-
-
-def _require_same_shapes(student, teacher):
-    for name, tensor in student.output.items():
-        if tensor.shape != teacher.output[name].shape:
-            raise ValueError(
-                f"{name} of the student has shape {tensor.shape}, that of the teacher "
-                f"{teacher.output[name].shape}; they must have the same labels and the same vocab_size."
-            )

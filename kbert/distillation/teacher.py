@@ -88,7 +88,7 @@ class Teacher:
                 f"the teacher {source} is trained for {checkpoint.task}, the student for {task.name}; give a "
                 "teacher for the student's task."
             )
-        theirs, own = (_activation(c) for c in (checkpoint.known_task.task_config, task.get_config()))
+        theirs, own = (getattr(c, "activation", None) or "identity" for c in (checkpoint, task))
         if theirs != own:
             raise ValueError(
                 f"the teacher {source} gives its number behind the activation {theirs}, the student behind "
@@ -117,11 +117,6 @@ class Teacher:
         model.trainable = True  # `initialize` sets trainable variables
         model_loading.initialize(model, self.checkpoint, labels)
         model.trainable = not frozen
-
-
-def _activation(task_config) -> str:
-    """What makes a score of the output of a task with this config, see `SequenceRegression`."""
-    return task_config.get("activation") or "identity"
 
 
 def read_teacher(config: DistillationConfig, do_lower_case=None, allow_unmatched=()) -> Teacher:

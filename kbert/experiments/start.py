@@ -55,13 +55,13 @@ class Start:
             resume.require_casing(init.do_lower_case)
             self.vocabulary, self.pooling = resume.vocabulary(), resume.task().pooling
             self.encoder = config.encoder or resume.config.encoder
-            self.activation = resume.task().get_config().get("activation")
+            self.activation = getattr(resume.task(), "activation", None)
         elif init.checkpoint:
             read = read_checkpoint(init.checkpoint, init.do_lower_case, init.allow_unmatched)
             self._pretrained = read = with_layers(read, init.layers) if init.layers else read
             self.vocabulary, self.pooling = read.vocabulary, read.pooling
             self.encoder = model_loading.encoder_for_checkpoint(config.encoder, read)
-            self.activation = read.known_task.task_config.get("activation")
+            self.activation = read.activation
         self.details = {"init_checkpoint": str(init.checkpoint) if init.checkpoint else None}
         if self._teacher:
             self.details["teacher_digest"] = self._teacher.digest

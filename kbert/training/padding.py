@@ -59,19 +59,10 @@ def packing(config, strategy, num_micro_batches: int = 1, whole_batches: bool = 
       num_micro_batches: how many the batch of a replica is cut into.
       whole_batches: if the number of rows is fixed, use as many rows as there are texts, so that every batch
         has enough room. Evaluations set this, because they must not leave out any text.
-
-    Raises:
-      ValueError: when `packed_rows` is not divisible by the number of replicas times `num_micro_batches`.
     """
     if not config.packed_rows:
         return lambda batches: pack(batches, None, num_micro_batches)
     replicas = strategy.num_replicas_in_sync
-    divisor = replicas * num_micro_batches
-    if config.packed_rows % divisor:
-        raise ValueError(
-            f"packed_rows={config.packed_rows} is not divisible by the {replicas} replicas x "
-            f"gradient_accumulation_steps={num_micro_batches}; choose a multiple of {divisor}."
-        )
     if not whole_batches:
         return lambda batches: pack(batches, config.packed_rows // replicas, num_micro_batches)
     return lambda batches: pack(

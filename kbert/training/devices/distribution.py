@@ -288,14 +288,16 @@ class DistributedBatches:
 
 
 def require_whole_shares(config, strategy):
-    """Raises ValueError when a batch size of a `TrainingConfig` is not divisible by the replicas."""
+    """Raises ValueError when a batch size, or `packed_rows`, of a `TrainingConfig` is not divisible by the
+    replicas."""
     replicas, steps = strategy.num_replicas_in_sync, config.gradient_accumulation_steps
-    if config.train_batch_size % (replicas * steps):
-        accumulation = f" x gradient_accumulation_steps={steps}" if steps > 1 else ""
-        raise ValueError(
-            f"train_batch_size={config.train_batch_size} is not divisible by the {replicas} replicas"
-            f"{accumulation}; choose a multiple of {replicas * steps}."
-        )
+    accumulation = f" x gradient_accumulation_steps={steps}" if steps > 1 else ""
+    for name in ("train_batch_size", "packed_rows"):
+        if (number := getattr(config, name) or 0) % (replicas * steps):
+            raise ValueError(
+                f"{name}={number} is not divisible by the {replicas} replicas{accumulation}; choose a "
+                f"multiple of {replicas * steps}."
+            )
     if config.eval_batch_size % replicas:
         raise ValueError(
             f"eval_batch_size={config.eval_batch_size} is not divisible by the {replicas} replicas; choose a "

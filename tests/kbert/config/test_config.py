@@ -423,6 +423,11 @@ def write_toml(tmp_path):
     return write_toml
 
 
+def test_steps_that_a_budget_does_not_read_are_not_compared():
+    budget = OptimizerConfig(decay="budget", train_minutes=1.0)
+    assert PretrainingConfig(optimizer=budget, num_train_steps=50).num_warmup_steps == 10_000
+
+
 def test_toml_and_json_say_the_same(write, write_toml):
     values = {"encoder": "bert_tiny", "num_warmup_steps": 2, "optimizer": {"learning_rate": 1e-3}}
     path = write(values | {"phases": [{}, {"num_train_steps": 5}]})

@@ -42,7 +42,7 @@ def random_teacher(task, encoder, seed=5, labels=None) -> Teacher:
         tensors=tensors,
         max_seq_length=encoder.max_position_embeddings,
         report=Report("kbert", "random"),
-        activation=task.get_config().get("activation"),
+        activation=getattr(task, "activation", None),
     )
     return Teacher(checkpoint)
 

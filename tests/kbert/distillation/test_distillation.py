@@ -94,6 +94,20 @@ def test_a_loss_of_weight_0_is_not_there():
     assert set(losses_of(distillation, model, batch)) == {"loss", "hidden_loss"}
 
 
+@pytest.mark.parametrize("name", ["cosine_similarity", "multiple_negatives_ranking"])
+def test_vectors_of_another_width_are_taught_by_hidden_states(name):
+    config = DistillationConfig(teacher="random", soft_label_weight=0.0, hidden_weight=1.0, cosine_weight=1.0)
+    distillation, model = taught(make_task(name), STUDENT, TEACHER, config)
+    losses = losses_of(distillation, model, make_batch(name, TEACHER))
+    assert set(losses) == {"loss", "hidden_loss", "cosine_loss"}
+    assert all(np.isfinite(value) and value > 0 for value in losses.values())
+
+
+def test_soft_labels_of_another_number_of_words_are_refused():
+    with pytest.raises(ValueError, match="masked_lm_logits of the student has shape .* the same vocab_size"):
+        taught(make_task("masked_lm"), calm(vocab_size=60), TEACHER)
+
+
 def test_the_student_starts_as_without_a_teacher():
     keras.utils.set_random_seed(1)
     alone = make_task("sequence_classification").build_model(BertEncoder(STUDENT))

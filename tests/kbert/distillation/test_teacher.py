@@ -74,6 +74,12 @@ def test_a_teacher_with_another_activation_is_refused(activations):
     check(teacher, theirs)
 
 
+def test_a_teacher_of_sparse_vectors_is_told_nothing_of_numbers():
+    """Its `activation` makes weights of words; a student of its masked LM has another head beside it."""
+    sparse = TASKS["sparse_embedding"]().with_pooling(None)
+    check(random_teacher(sparse, calm()), TASKS["masked_lm"]())
+
+
 def test_without_soft_labels_a_teacher_needs_no_head(teacher):
     check(
         teacher, make_task("token_classification"), DistillationConfig(soft_label_weight=0, hidden_weight=1)

@@ -16,8 +16,11 @@ from kbert.experiments.labelled_file import LabelledFile
 from kbert.experiments.start import Start
 from kbert.experiments.trained_run import log_unread_settings
 from kbert.runs.run_directory import RunDirectory, trained_weights
+from kbert.tasks import TASKS
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
-from tests.conftest import LABELS, tiny_finetuning_config
+from kbert.tasks.sequences.sequence_regression import SequenceRegression
+from tests.conftest import LABELS, tiny_encoder_config, tiny_finetuning_config
+from tests.kbert.runs.written_run import written_run
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +132,27 @@ def test_the_topmost_layers_begin_anew_and_the_others_are_those_of_the_checkpoin
         anew = name.split("/")[0] in ("layer_0", "pooler", "classification")  # the tiny model has one layer
         expected = fresh[name] if anew else there[name].numpy()
         np.testing.assert_array_equal(variable.numpy(), expected, err_msg=name)
+
+
+def test_the_activation_of_sparse_vectors_makes_no_score(vocabulary, tmp_path):
+    """`activation` is a word of regression, and another one of SPLADE: a run of it starts any task."""
+    sparse = TASKS["sparse_embedding"]().with_pooling(None)
+    assert sparse.get_config()["activation"] or sparse.pooling.activation
+    splade = written_run(
+        tmp_path / "splade", sparse, sparse.build_model(BertEncoder(tiny_encoder_config())), vocabulary
+    )
+    scored = SequenceRegression(activation="sigmoid")
+    scorer = written_run(
+        tmp_path / "scorer", scored, scored.build_model(BertEncoder(tiny_encoder_config())), vocabulary
+    )
+    config = tiny_finetuning_config(task="sequence_regression")
+    for run, expected in ((splade, None), (scorer, "sigmoid")):
+        for start in (
+            Start(config, Init(run.path), tmp_path / "run", SequenceRegression()),
+            Start(config, Init(None), run.path, SequenceRegression()),  # which goes on
+        ):
+            assert start.activation == expected
+            assert SequenceRegression().with_activation(start.activation).activation == expected
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,7 @@ FINETUNING = {
     "long questions": (question_answering(max_query_length=21), QUESTIONS, "=24 leaves no room for a"),
 }  # fmt: skip
 PHASES = {"phases": (PhaseConfig(), PhaseConfig())}
+TWO_PARTS = {"phases": (PhaseConfig(), PhaseConfig(gradient_accumulation_steps=2))}
 SHORT, SMALL = tiny_encoder_config(max_position_embeddings=20), tiny_encoder_config(vocab_size=9)
 PRETRAINING = {
     "fewer examples than a batch": ({"train_batch_size": 5000}, UNREAD, "examples, fewer than one batch"),
@@ -148,6 +149,10 @@ PRETRAINING = {
     "another vocabulary": ({}, {"eval_input_dir": "other"}, "was not made with the vocabulary of"),
     "another casing": ({}, {"do_lower_case": False}, "^do_lower_case=False, but the vocabulary of train"),
     "records of one phase": (PHASES, {}, r"given 1 time\(s\), but the config has 2 phase\(s\)"),
+    "no whole parts of packed rows in the second phase": (
+        {"padding": "pack", "packed_rows": 6} | TWO_PARTS, UNREAD | {"input_dir": ["train", "train"]},
+        "packed_rows=6 is not divisible by the 2 replicas x gradient_accumulation_steps=2; choose a multiple",
+    ),
     "no records": (PHASES, {"input_dir": []}, "input_dir is empty"),
 }  # fmt: skip
 
