@@ -677,6 +677,23 @@ _EXPORTS = (
         "export/server/test_http.py",
     ),
     _fault(
+        "a connection closes while a client sends, and the answer is lost", "_BoundedConnection._half_close",
+        "lambda original: lambda self: False",
+        "export/server/test_http.py",
+    ),
+    _fault(
+        "what cannot be read is refused before the requests ahead are answered",
+        "_BoundedConnection._answer_refusal",
+        "lambda original: lambda self, *told: (vars(self.cycle or self).update(more_body=True), "
+        "original(self, *told))",
+        "export/server/test_http.py",
+    ),
+    _fault(
+        "the card of a changed model has the scores of its checkpoint", "changes_since_checkpoint",
+        "lambda original: lambda loaded: []",
+        "export/test_export_savedmodel.py",
+    ),
+    _fault(
         "fields of a request that are unknown are ignored", "_unknown_names",
         "lambda original: lambda named, fields: []",
         "export/server/test_request_fields.py", within="request_fields",
