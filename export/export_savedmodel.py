@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from kbert.bounds import Bounds
+from kbert.checkpoints import formats
 from kbert.checks import with_checked_arguments
 from kbert.cli import script
 from kbert.cli.closing_output import define_json_flag, print_result
@@ -30,7 +31,7 @@ from . import serving_model
 from .deployment import model_card, warmup_requests
 from .deployment.docker_line import docker_command
 from .deployment.measurements import measure
-from .folder_names import ABOUT_FILE, EXTRA_FOLDER, write_labels
+from .folder_names import ABOUT_FILE, EXTRA_FOLDER, version_folder, write_labels
 from .gate import answer_check, op_gate, run_texts, session_check, stored_weights
 from .gate.server_releases import releases_from
 from .source_flags import exported_model
@@ -87,8 +88,9 @@ def export_savedmodel(
 
     Raises:
       ValueError: for other `text_ops`, or "core" with a SentencePiece model; for `dimensions` that the model
-        does not have; when the version exists, a weight or an answer is not finite, the gate refuses an op,
-        the answers differ, weights are stored twice, or a request to warm up with fails.
+        does not have; when the version exists, or `model_base_path` is a model itself; when a weight or an
+        answer is not finite, the gate refuses an op, the answers differ, weights are stored twice, or a
+        request to warm up with fails.
     """
     base, version = Path(model_base_path), _new_version(model_base_path, version)
     target = base / str(version)
@@ -148,6 +150,11 @@ def _new_version(model_base_path, version: int | None) -> int:
     base = Path(model_base_path)
     if base.exists() and not base.is_dir():
         raise ValueError(f"--model_base_path={base} is a file; give the folder of the model's versions.")
+    if formats.holds_model(base) or version_folder(base) == base:
+        raise ValueError(
+            f"--model_base_path={base} is a model itself, and kbert serve would answer by one of two; give "
+            "a folder for the versions alone, such as serving/NAME."
+        )
     version = version or _next_version(base)
     if (target := base / str(version)).exists():
         raise ValueError(f"{target} exists; choose another --version, or leave it out for the next free one.")

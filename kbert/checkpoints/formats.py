@@ -55,6 +55,9 @@ _DOWNLOADS = {
     keras_hub.KAGGLE_SCHEME: keras_hub.download_preset,
 }
 
+LITERT = ".tflite"
+_LITERT_FILES = (f"*{LITERT}", "kbert.json", "model_*.json", "labels.txt", *VOCABULARY_FILES)
+
 
 def local_path(path) -> Path:
     """A path (~ is the home folder); for a name, `hf://org/name` or `bert-base-uncased`, the model's folder.
@@ -81,8 +84,11 @@ def require_checkpoint(path):
 
 
 def kept_files(path) -> list[Path]:
-    """The files of a model, which no report may replace: those of a run; else all of its folder."""
+    """The files of a model, which no report may replace: those of a run, or beside a LiteRT file what its
+    export wrote; else all of its folder."""
     path = Path(os.path.expanduser(path))
+    if path.suffix == LITERT:
+        return [file for name in _LITERT_FILES for file in path.parent.glob(name)]
     if holds_run(path):
         return [path / name for name in (*RUN_FILES, *VOCABULARY_FILES)]
     is_in_folder = not path.is_dir() and google_tf1.checkpoint_prefix(path) is not None
@@ -131,11 +137,12 @@ def _no_checkpoint(path: Path) -> str:
         f"{path} holds no checkpoint that kbert knows: no {RUN_FILE} (a run of kbert), no "
         f"{google_tf1.CHECKPOINT_NAME}.index (Google's TF1, Model Garden), no {hugging_face.CONFIG_FILE} "
         f"(Hugging Face, KerasHub), no {model_garden.SAVED_MODEL} (TF Hub)."
-        f"{models_around(path, _holds_model)}"
+        f"{models_around(path, holds_model)}"
     )
 
 
-def _holds_model(folder):
+def holds_model(folder) -> bool:
+    """Whether a folder is a checkpoint of any format, or holds several."""
     try:
         return _find_format(folder) is not None
     except ValueError:  # several of them

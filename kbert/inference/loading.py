@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kbert.checkpoints.formats import detect_format, local_path, read_checkpoint
+from kbert.checkpoints.formats import LITERT, detect_format, local_path, read_checkpoint
 from kbert.checkpoints.report import unmatched_patterns
 from kbert.checks import with_checked_arguments
 from kbert.cli.commands import export_package
@@ -17,8 +17,6 @@ from kbert.runs.run_file import holds_run
 if TYPE_CHECKING:
     from kbert.inference.loaded_model import LoadedModel
     from kbert.inference.text_answers import TextAnswers
-
-_LITERT = ".tflite"
 
 
 @with_checked_arguments
@@ -59,7 +57,7 @@ def load(
       (2, 2)
     """
     loaded: Any = open_any(path, do_lower_case, allow_unmatched, checkpoint, precision)
-    if Path(path).suffix != _LITERT:
+    if Path(path).suffix != LITERT:
         loaded.model  # noqa: B018  # reads its weights
     return loaded
 
@@ -67,7 +65,7 @@ def load(
 def open_any(path, do_lower_case=None, allow_unmatched=(), checkpoint=None, precision="float32"):
     """As `load`, but that the weights are read when `LoadedModel.model` or an answer is first asked for."""
     settings = (do_lower_case, allow_unmatched, checkpoint, precision)
-    if Path(path).suffix != _LITERT:
+    if Path(path).suffix != LITERT:
         return open_model(path, *settings)
     if settings != (None, (), None, "float32"):
         raise ValueError(

@@ -18,7 +18,8 @@ class Predictor:
 
     Args:
       loaded: a `LoadedModel`, a `RunDirectory`, or a path or name as for `kbert.load`.
-      signature: its name; see the signatures of the task.
+      signature: its name; see the signatures of the task. Those that take texts have answers, all of them
+        have `outputs`.
 
     Attributes:
       loaded: the `LoadedModel`.
@@ -68,13 +69,19 @@ class Predictor:
     ) -> list[dict]:
         """The same for inputs in a dict; `positions` and `name` are those of `require_finite_answers`. With
         `raw_scores` they are those of `Serving.raw_answer`."""
+        serving = self.loaded.task.serving
+        answering = ("serving_default", *serving.other_inputs)
+        if self._name not in answering:
+            raise ValueError(
+                f"the signature {self._name!r} of {self.loaded.source} has outputs and no answers; ask "
+                f"Predictor(...).outputs, or one of {', '.join(answering)}."
+            )
         self._require_names(inputs)
         inputs = inputs | {name: _column(name, inputs[name]) for name in self.inputs}
         columns = [inputs[name] for name in self.inputs]
         if len({len(column) for column in columns}) > 1:
             sizes = ", ".join(f"{len(inputs[name])} {name}" for name in self.inputs)
             raise ValueError(f"received {sizes}; give as many of each, one for each example.")
-        serving = self.loaded.task.serving
         examples = [dict(zip(self.inputs, row, strict=True)) for row in zip(*columns, strict=True)]
         for example in examples:
             serving.check_inputs(example)

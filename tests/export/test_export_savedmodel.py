@@ -188,9 +188,14 @@ def test_versions_count_up_and_what_a_killed_export_left_goes_away(
 def test_refusals_leave_nothing(finetuned_run, run_with_nan, pretraining_run, tmp_path):
     convert_checkpoint(pretraining_run.path, tmp_path / "encoder", "kbert", encoder_only=True)
     (tmp_path / "a_file").touch()
+    (tmp_path / "version" / "assets.extra").mkdir(parents=True)
+    for name in ("saved_model.pb", "assets.extra/kbert.json"):
+        (tmp_path / "version" / name).touch()
     for run, name, options, facts in (
         (finetuned_run, "served", {"min_server_version": "2.5"}, "oldest server .* 2.12"),
         (finetuned_run, "a_file", {}, "a_file is a file; give the folder"),
+        (finetuned_run, "encoder", {}, "encoder is a model itself, .* give a folder for the versions alone"),
+        (finetuned_run, "version", {}, "version is a model itself"),
         (run_with_nan, "served", {}, "not finite .* another checkpoint"),
         (
             RunDirectory(tmp_path / "encoder"),
@@ -202,7 +207,8 @@ def test_refusals_leave_nothing(finetuned_run, run_with_nan, pretraining_run, tm
     ):
         with pytest.raises(ValueError, match=facts):
             export_savedmodel(run, tmp_path / name, **options)
-        assert {path.name for path in tmp_path.iterdir()} == {"encoder", "a_file"}
+        assert {path.name for path in tmp_path.iterdir()} == {"encoder", "a_file", "version"}
+        assert not list(tmp_path.glob("*/1"))
 
 
 def test_a_failing_check_leaves_nothing(finetuned_run, written_before, tmp_path, monkeypatch):

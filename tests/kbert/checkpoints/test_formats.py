@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from export import export_tflite
 from kbert.checkpoints.bert_checkpoint import RecordedTask
 from kbert.checkpoints.conversion.resizing import as_bert
 from kbert.checkpoints.formats import detect_format, kept_files, read_checkpoint, write_checkpoint
@@ -107,6 +108,11 @@ def test_a_run_of_a_training_goes_out_and_comes_back(tmp_path, vocabulary):
     (tmp_path / "run" / "page.html").touch()
     assert tmp_path / "run" / "page.html" not in kept_files(tmp_path / "run")
     assert kept_files(tmp_path / "bm25") == []
+    (tmp_path / "litert").mkdir()
+    for name in {*export_tflite._FILES, "answers.jsonl"}:
+        (tmp_path / "litert" / name).touch()
+    kept = {file.name for file in kept_files(tmp_path / "litert" / "model_float32.tflite")}
+    assert kept == {*export_tflite._FILES} - {"report.html"}
 
 
 def test_the_report_lies_beside_the_numbers_and_names_everything(tmp_path):

@@ -101,6 +101,15 @@ def test_candidates_have_the_geometric_mean_of_their_pieces(fill, own_probabilit
     assert {c["token"]: c["probability"] for c in candidates} == pytest.approx(expected, rel=1e-4)
 
 
+def test_a_signature_without_answers_is_asked_for_outputs():
+    ask = Predictor(random_task_model(TASKS["token_classification"](("O", "B-X"))), "words")
+    assert ask.outputs(words=[["jump", "the"]])["labels"].shape == (1, 2)
+    with pytest.raises(
+        ValueError, match=r"'words' of .* no answers; ask .*\.outputs, or one of serving_default"
+    ):
+        ask(words=[["jump", "the"]])
+
+
 @pytest.mark.slow
 def test_what_cannot_stand_at_the_one_mask_has_probability_0(pretraining_run):
     """Also in a graph, which answers every text: empty, with an unknown character, too long; with no mask,
