@@ -29,6 +29,7 @@ from kbert.manifest import Manifest, describe_shards
 from kbert.tasks import TASKS
 from kbert.tasks.file_columns import check_file, require_read, task_files
 from kbert.tokenization import text_inputs
+from kbert.tokenization.unknown_pieces import warn_of_unknown_pieces
 from kbert.tokenization.written_tokens import say_written_tokens
 from tfrecords_tools.records import record_statistics, record_writer, statistics_page, tfrecord_files
 from tfrecords_tools.vocabulary.vocabulary_source import read_source
@@ -133,7 +134,7 @@ def create_finetuning_data(
                 job, rows, pool, shards, record_statistics.RecordStatistics(features, vocabulary), progress
             )
         statistics = _statistics(counted, vocabulary, dataset)
-        record_statistics.warn_of_unknown_pieces(statistics["unknown_share"])
+        warn_of_unknown_pieces(statistics["unknown_share"])
         manifest = Manifest(
             kind=settings.task,
             features=features,

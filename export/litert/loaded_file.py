@@ -111,6 +111,7 @@ class LoadedFile(TextAnswers):
                 "run or "
                 "the checkpoint that it was made of."
             )
+        self.warn_of_unknown_tokens(batch.texts)
         outputs, cut = self.outputs([prompt + text for text in batch.texts])
         self.warn_of_cut_text(cut, batch.texts)
         return batch.answer(outputs[output])

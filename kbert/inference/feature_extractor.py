@@ -100,6 +100,7 @@ class FeatureExtractor:
         batch = text_batch(texts, text_pairs, pairs_may_miss=True)
         pairs = batch.pairs or [None] * len(batch.texts)
         self.loaded.say_written_tokens([batch.texts, pairs])
+        self.loaded.warn_of_unknown_tokens(batch.texts)
         if self._is_own:
             way = "give the texts alone, one by one, or name a pooling for pairs in one row"
             require_single_texts(pairs, self.loaded.source, way)

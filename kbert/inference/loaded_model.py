@@ -452,6 +452,7 @@ class LoadedModel(TextAnswers):
         prompt_name = self.vectors.prompt_name(task, prompt_name)
         batch, prompt = text_batch(texts), self.vectors.prompt(prompt_name)
         self.say_written_tokens(batch.texts)
+        self.warn_of_unknown_tokens(batch.texts)
         if self.task.text_vectors is not None:
             if (pooling, normalize, dimensions) != (None, None, None):
                 raise ValueError(

@@ -14,10 +14,12 @@ from kbert.inference.answers import (
     to_examples,
 )
 from kbert.inference.texts import text_batch
+from kbert.inference.unknown_tokens import UnknownTokens
 from kbert.input_pipelines.data_in_memory import shown, text_alone
 from kbert.tasks.file_columns import PAIR, RAW_SCORES
 from kbert.tasks.similarity.vectors import require_unquantized, require_vectors, similarities
 
+_LOOKED_AT = 15  # examples of a model: few enough for `unknown_shares` to trace no graph
 # Answers that are one number for a pair of texts.
 PAIR_NUMBERS = ("prediction", "cosine")
 
@@ -41,6 +43,7 @@ class TextAnswers:
     embed: Any
     unit: Any = None
     _told_of_cut_text = False
+    _num_looked_at = 0
 
     @with_checked_values
     def predict(
@@ -77,6 +80,7 @@ class TextAnswers:
         parsed = to_examples(examples, inputs, self.dataset)
         pairs = answered(self, parsed.listed, settings, name=parsed.name, first=parsed.first)
         answers = [answer for _, answer in pairs]
+        self.warn_of_unknown_tokens(parsed.listed)
         return answers[0] if parsed.is_alone else answers
 
     @with_checked_values
@@ -158,6 +162,20 @@ class TextAnswers:
             "texts.", name.format(positions[first] if positions else first),
             longest or self.task.serving.longest(self.text_inputs.max_seq_length), self.source,
         )  # fmt: skip
+
+    def warn_of_unknown_tokens(self, examples):
+        """Warns, once for a model, where its first examples are mostly tokens that it does not know. Later
+        ones are not looked at: that takes a part of the time of an answer to a short text.
+
+        Args:
+          examples: texts, or dicts of them.
+        """
+        listed = examples[: _LOOKED_AT - self._num_looked_at]
+        if listed:
+            unknown = UnknownTokens(self.text_inputs)
+            listed = [{"text": entry} if isinstance(entry, str) else entry for entry in listed]
+            unknown.count(listed, range(len(listed)))
+            self._num_looked_at = _LOOKED_AT if unknown.warn() else self._num_looked_at + len(listed)
 
     def answer_rows(self, outputs, examples, positions, name: str, raw_scores: bool = False) -> list[dict]:
         """The answers of `Serving.answer`, or of its `raw_answer`, to a batch.

@@ -26,14 +26,15 @@ class UnknownTokens:
         self._seen += len(examples)
         self._numbers += [number for number, share in zip(numbers, shares, strict=True) if share > _MOSTLY]
 
-    def warn(self):
-        """Logs a warning where there were such examples."""
+    def warn(self) -> bool:
+        """Logs a warning where there were such examples, and says whether."""
         if self._numbers:
             logging.warning(
                 "most tokens of %d of %d examples are %s, first in example %d: the vocabulary does not know "
-                "their words, so their predictions mean little.",
+                "their words, so answers about them mean little.",
                 len(self._numbers), self._seen, self._unknown, min(self._numbers),
             )  # fmt: skip
+        return bool(self._numbers)
 
 
 def _texts(example):

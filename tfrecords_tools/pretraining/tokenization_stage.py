@@ -12,13 +12,13 @@ from absl import logging
 
 from kbert.files.json_file import read_json
 from kbert.files.whole_file import write_json
+from kbert.tokenization.unknown_pieces import warn_of_unknown_pieces
 from tfrecords_tools.corpus import chunk_tokenizer
 from tfrecords_tools.corpus.corpus_files import text_bytes
 from tfrecords_tools.corpus.documents import Unit, plan_units, read_documents
 from tfrecords_tools.corpus.problems import Problems
 from tfrecords_tools.corpus.tokenized_corpus import TokenizedCorpus
 from tfrecords_tools.pretraining.pretraining_job import Pool, PretrainingJob, run_items, summary_file
-from tfrecords_tools.records.record_statistics import warn_of_unknown_pieces
 from tfrecords_tools.work.worker_pool import byte_batches
 
 # Bytes of text in a block: the unit that pairs are sampled from, and that is made again after a crash.

@@ -7,7 +7,6 @@ batch costs a few passes of NumPy over its arrays, far less than making or readi
 from collections.abc import Mapping
 
 import numpy as np
-from absl import logging
 
 from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, WINDOW_FEATURE, WORD_FEATURE, Feature
 from kbert.tokenization.base_vocabulary import BaseVocabulary
@@ -18,7 +17,6 @@ PAGE_FILE_NAME = "statistics.html"
 MOST_PIECES_SHOWN = 50
 EXAMPLES_KEPT = 4
 NEVER_MASKED = "never_masked"  # in `counts`: how many records no mask that is drawn later can fit
-_HIGH_UNKNOWN_SHARE = 0.05
 
 
 class RecordStatistics:
@@ -224,14 +222,6 @@ class RecordStatistics:
         size = self.max_seq_length + 1 if size is None else size
         counts = self.counts.get(name, np.zeros(0, np.int64))
         return np.pad(counts, (0, max(0, size - len(counts))))
-
-
-def warn_of_unknown_pieces(share: float):
-    """Logs a warning when a large share of all pieces is [UNK]."""
-    if share > _HIGH_UNKNOWN_SHARE:
-        logging.warning(
-            "%.1f%% of all tokens are [UNK]: is vocab_file made for this language and casing?", 100 * share
-        )
 
 
 def share(count, total) -> float:

@@ -175,6 +175,17 @@ def test_vectors_of_a_text_that_is_cut_say_so_once(name, ask, length, caplog):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("ask", [LoadedModel.embed, LoadedModel.predict, lambda m, x: FeatureExtractor(m)(x)])
+def test_texts_that_the_vocabulary_does_not_know_are_said_once(ask, caplog):
+    loaded = random_task_model(TASKS["cosine_similarity"]())
+    ask(loaded, ["the a"])
+    ask(loaded, ["walk", "\u05e9\u05dc\u05d5\u05dd", "\u05e2\u05dc"])
+    ask(loaded, "\u05e2\u05dc")
+    (message,) = (record.message for record in caplog.records if record.name == "absl")
+    assert message.startswith("most tokens of 2 of 3 examples are [UNK], first in example 1: ")
+
+
+@pytest.mark.slow
 def test_a_prediction_that_leaves_words_out_says_so(monkeypatch, caplog):
     monkeypatch.setattr(sparse_serving, "MOST_WORDS", 2)
     random_task_model(TASKS["sparse_embedding"]()).predict("the a")

@@ -92,3 +92,10 @@ def test_records_of_a_labelled_file_say_it(tmp_path, vocabulary, caplog):
     vocabulary.write(tmp_path / "vocab.txt")
     create_finetuning_data(config, file, tmp_path / "records", vocab_file=tmp_path / "vocab.txt")
     assert f"{file}: texts hold [SEP] written out" in caplog.text
+
+
+def test_a_labelled_file_says_that_its_words_are_not_known(tmp_path, vocabulary, caplog):
+    file, task = tmp_path / "train.tsv", kbert.SequenceClassification(["x", "y"])
+    file.write_text("text\tlabel\n\u05e9\u05dc\tx\n\u05d1\ty\n", encoding="utf-8")
+    make_rows(LabelledFile(file, task.files, DatasetConfig()), task, kbert.TextInputs(vocabulary, 8))
+    assert f"{file}: 33.3% of all tokens are [UNK]" in caplog.text
