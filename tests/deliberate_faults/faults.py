@@ -725,6 +725,11 @@ _EXPORTS = (
         "export/litert/test_token_table.py::test_a_scale_for_each_row",
     ),
     _fault(
+        "texts that pairs with scores lack are compared", "_without_missing_texts",
+        "lambda original: lambda task, features, examples: features",
+        "export/litert/test_comparison_data.py::test_of_pairs_with_scores_no_negatives_are_compared",
+    ),
+    _fault(
         "Python's tokenizer: marks in the order of the text", "_with_ordered_marks",
         "lambda original: lambda text, becomes: text.translate(becomes)",
         "export/tokenizers/test_every_language.py::test_a_sample_of_characters_splits_as_in_the_graph",

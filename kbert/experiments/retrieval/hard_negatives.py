@@ -3,6 +3,7 @@
 Reference: sentence-transformers, util/hard_negatives.py, `mine_hard_negatives`.
 """
 
+import itertools
 import json
 import math
 import os
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Union
 from absl import logging
 
 from kbert.bounds import Bounds
+from kbert.checkpoints.formats import kept_files
 from kbert.checks import require, with_checked_arguments
 from kbert.cli.progress import Progress
 from kbert.config import DatasetConfig
@@ -100,7 +102,9 @@ def hard_negatives(
     if Path(output_file).suffix != ".jsonl":
         raise ValueError(f"output_file={output_file} must end in .jsonl: it holds JSON lines.")
     output_file, read = Path(output_file), [Path(path) for path in (pairs_file, corpus_file) if path]
-    check_output_file(output_file, read, overwrite)
+    models = [model for model in (run_dir, cross_encoder) if isinstance(model, str | os.PathLike)]
+    kept = itertools.chain.from_iterable(map(kept_files, models))
+    check_output_file(output_file, [*read, *kept], overwrite)
     require_parent_folder(output_file)
     require_local(vectors_dir)
     pairs = _read_pairs(Path(pairs_file), text, text_pair)

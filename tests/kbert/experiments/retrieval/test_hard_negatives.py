@@ -180,6 +180,17 @@ def test_an_empty_text_is_no_negative_and_no_pair(files):
         mine(files, overwrite=True)
 
 
+@pytest.mark.parametrize("name", ["run_dir", "cross_encoder"])
+def test_no_file_of_a_model_is_replaced(files, tmp_path, name):
+    for file in ("run.json", "metrics.jsonl"):
+        (tmp_path / file).touch()
+    models = {"run_dir": LetterVectors(), "cross_encoder": None} | {name: tmp_path}
+    with pytest.raises(ValueError, match="metrics.jsonl is the input .* which would be lost"):
+        mining.hard_negatives(
+            pairs_file=files[0], output_file=tmp_path / "metrics.jsonl", overwrite=True, **models
+        )
+
+
 def test_labelled_pairs_are_refused(files):
     with open(files[0], "a") as pairs:
         pairs.write('{"text": "abc", "text_pair": "xyz", "label": 0}\n')
