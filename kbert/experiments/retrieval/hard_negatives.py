@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Union
 from absl import logging
 
 from kbert.bounds import Bounds
-from kbert.checkpoints.formats import kept_files
+from kbert.checkpoints import formats
 from kbert.checks import require, with_checked_arguments
 from kbert.cli.progress import Progress
 from kbert.config import DatasetConfig
@@ -103,7 +103,7 @@ def hard_negatives(
         raise ValueError(f"output_file={output_file} must end in .jsonl: it holds JSON lines.")
     output_file, read = Path(output_file), [Path(path) for path in (pairs_file, corpus_file) if path]
     models = [model for model in (run_dir, cross_encoder) if isinstance(model, str | os.PathLike)]
-    kept = itertools.chain.from_iterable(map(kept_files, models))
+    kept = itertools.chain.from_iterable(map(formats.kept_files, models))
     check_output_file(output_file, [*read, *kept], overwrite)
     require_parent_folder(output_file)
     require_local(vectors_dir)
