@@ -1,5 +1,7 @@
 """A label for every word of a text."""
 
+import re
+
 import numpy as np
 
 from kbert.features import LABEL_FEATURE, WORD_FEATURE, Feature, encoder_features
@@ -30,9 +32,11 @@ from kbert.tasks.token_classification.tag_schemes import (
 from kbert.tasks.token_classification.word_answers import WordLabels, text_answer
 from kbert.tasks.token_classification.word_page import WordPage, pad_tokens
 from kbert.tasks.token_classification.word_windows import WordWindows
+from kbert.tokenization.character_classes import UNSPACED_LETTERS, in_python
 
 # Keeps a batch without labels from dividing by 0; added to a count, float32 does not notice it.
 _EPSILON = 1e-8
+_RUN = re.compile(f"[{in_python(UNSPACED_LETTERS)}]{{8,}}")  # letters, of which a word seldom has so many
 _PREDICTED = "predicted_ids"  # collected: the label that the model gives each token
 
 
@@ -59,7 +63,13 @@ class _Serving(Serving):
         }
 
     def incomplete(self, outputs):
-        """Says that labels seem to be of entities, and are no tags of one scheme: there are no entities."""
+        """Says that words are runs of letters that stand without blanks; or that labels seem to be of
+        entities, and are no tags of one scheme: there are no entities."""
+        if any(_RUN.search(word.decode("utf-8", "ignore")) for word in np.ravel(outputs.get("words", ()))):
+            return (
+                "texts in Thai, Lao, Burmese, Khmer or kana are cut into words at blanks and marks alone, so a "
+                "run of letters has one label, that of its first token; put blanks between the words."
+            )
         labels = self.task.labels
         tags = [label for label in labels if is_tag(label)]
         if self.task.tag_by_label or not tags:

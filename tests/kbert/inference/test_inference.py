@@ -253,3 +253,12 @@ def test_nothing_that_answers_must_be_compiled(finetuned_run, pretraining_run, m
         graph = answer.get_concrete_function().graph
         library = graph.as_graph_def().library.function
         assert [one.signature.name for one in library if one.attr["_XlaMustCompile"].b] == []
+
+
+@pytest.mark.slow
+def test_a_tagger_says_that_scripts_without_blanks_are_cut_at_marks_alone(caplog):
+    loaded = random_task_model(TASKS["token_classification"](("O", "B-PER", "I-PER")))
+    loaded.predict(["the a", "\u6771\u4eac\u3067", "\u0e41\u0e21\u0e27 \u0e23\u0e31\u0e01"])
+    assert "in Thai" not in caplog.text
+    loaded.predict("\u0e09\u0e31\u0e19\u0e23\u0e31\u0e01\u0e41\u0e21\u0e27\u0e21\u0e32\u0e01")
+    assert "texts in Thai, Lao, Burmese, Khmer or kana are cut into words at blanks" in caplog.text
