@@ -171,12 +171,12 @@ def class_label(record: dict, dataset: DatasetConfig, where: str) -> str:
     ends_a_list = label.rstrip()[-1:] in _LIST_ENDS
     if (
         ends_a_list
-        and (listed_in_text(label) is not None or begins_a_list(label))
+        and (listed_in_text(label) is not None or begins_a_list(label) or label.startswith('{"'))
         and label not in dataset.labels
     ):
         raise ValueError(
-            f"{where} has {label[:80]!r} as its label {column!r}, which is a list as text; for several "
-            'labels set task = "multi_label_classification", else write the name alone.'
+            f"{where} has {label[:80]!r} as its label {column!r}, which is a list or an object as text; for "
+            'several labels set task = "multi_label_classification", else write the name alone.'
         )
     return listed_label(label, dataset, where)
 

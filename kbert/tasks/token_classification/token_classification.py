@@ -67,8 +67,8 @@ class _Serving(Serving):
         entities, and are no tags of one scheme: there are no entities."""
         if any(_RUN.search(word.decode("utf-8", "ignore")) for word in np.ravel(outputs.get("words", ()))):
             return (
-                "texts in Thai, Lao, Burmese, Khmer or kana are cut into words at blanks and marks alone, so a "
-                "run of letters has one label, that of its first token; put blanks between the words."
+                "texts in Thai, Lao, Burmese, Khmer or kana are cut into words at blanks and marks alone, so "
+                "a run of letters has one label, that of its first token; put blanks between the words."
             )
         labels = self.task.labels
         tags = [label for label in labels if is_tag(label)]

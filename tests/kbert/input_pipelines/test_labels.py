@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.data_files import data_as_files
-from kbert.input_pipelines.label_checks import judge_labels
+from kbert.input_pipelines.label_checks import judge_labels, judge_several_labels
 from kbert.input_pipelines.label_names import sorted_labels
 from kbert.input_pipelines.labels import NoLabel, class_label, label_set, number_label
 from kbert.tasks.files import ONE_LABEL_FILES, SEVERAL_LABELS_FILES
@@ -296,8 +296,22 @@ def test_a_list_that_is_not_understood_is_no_name(cell):
     with pytest.raises(ValueError, match="(?s)here has .* which looks like a list"):
         label_set({"label": cell}, DatasetConfig(), "here")
     if cell.endswith("]"):
-        with pytest.raises(ValueError, match="which is a list as text"):
-            class_label({"label": cell}, DatasetConfig(), "here")
+        for written in (cell, '{"choices": ["x", "y"]}'):
+            with pytest.raises(ValueError, match="which is a list or an object as text"):
+                class_label({"label": written}, DatasetConfig(), "here")
+
+
+@pytest.mark.parametrize("mark", [*",;|/#", "\uff0c", "\u3001", "\uff1b", "\u060c"])
+def test_labels_that_were_not_separated_are_refused(mark):
+    with pytest.raises(
+        ValueError, match="the label 'x.y' .* is made of the labels 'x', 'y'; set dataset.lab"
+    ):
+        judge_several_labels({"x": 2, "y": 1, f"x{mark}y": 1}, "file")
+
+
+def test_a_mark_at_the_end_of_names_separates_nothing(caplog):
+    judge_several_labels({"C#": 2, "F#": 1, "Python": 3}, "file")
+    assert not caplog.messages
 
 
 @pytest.mark.parametrize("value", [["nan"], ["x", "None"], [-1], ["-"], "-", "nan", None])
