@@ -20,6 +20,7 @@ from kbert.checkpoints.report import Report
 from kbert.checks import require_length, with_checked_arguments, with_checked_values
 from kbert.cli.commands import export_package
 from kbert.cli.progress import activity
+from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig, TrainingConfig
 from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig, require_dimensions
 from kbert.config.vectors_config import VectorsConfig
@@ -460,6 +461,12 @@ class LoadedModel(TextAnswers):
                     f"the task {self.task.name}, leave them out."
                 )
             return self._embed_by_task(batch, prompt, task)
+        if pooling is None and not self.makes_vectors and self._is_of_transformers:
+            warn_once(
+                f"{self.source} has no modules.json, so embed takes the mean of all tokens. A model of "
+                "sentence-transformers has one, which a cache that others filled may lack: get it whole, by "
+                "hf://ORG/NAME; for a plain encoder give a pooling."
+            )
         config = self._chosen_pooling(pooling, normalize)
         width = config.width(self.config.hidden_size)
         require_dimensions("dimensions", width if dimensions is None else dimensions, width)
@@ -492,10 +499,14 @@ class LoadedModel(TextAnswers):
                 answers[position] = answer
         return maker.alone(answers[0]) if batch.is_alone else maker.together(answers, self.config)
 
+    @property
+    def _is_of_transformers(self) -> bool:
+        return self.description is not None and self.description.report.format == HUGGING_FACE
+
     def say_written_tokens(self, texts, reads_masks: bool = False):
         """Warns of special tokens in texts of a model of transformers, which reads them otherwise; masks are
         passed over where the answer reads them too."""
-        if self.description is not None and self.description.report.format == HUGGING_FACE:
+        if self._is_of_transformers:
             say_written_tokens(texts, self.vocabulary, self.source, reads_masks)
 
     def decode(self, vectors, top_k: int | None = None) -> list:

@@ -259,3 +259,13 @@ def test_a_model_follows_what_it_has_chosen(finetuned_run, labelled_files, tmp_p
     for other, is_stored in zip(others, (True, True, False), strict=True):
         other.evaluate(file, html_file=tmp_path / "page.html")
         assert ("Checkpoint of step" in (tmp_path / "page.html").read_text()) is is_stored
+
+
+def test_vectors_of_a_folder_that_names_no_pooling_say_so(finetuned_run, tmp_path, caplog):
+    load(finetuned_run.path).save(tmp_path / "folder", "hugging_face")
+    loaded = load(tmp_path / "folder")
+    loaded.embed("the a", pooling="cls")
+    load(finetuned_run.path).embed("the a")
+    assert "modules.json" not in caplog.text
+    loaded.embed("the a")
+    assert f"{tmp_path / 'folder'} has no modules.json, so embed takes the mean" in caplog.text
