@@ -13,7 +13,10 @@ _SPLITS = {
     **dict.fromkeys(("validation", "valid", "val", "dev"), "validation"),
     **dict.fromkeys(("test", "testing", "eval", "evaluation"), "test"),
 }
-_SHARD = re.compile(r"(?P<stem>.*)-(?P<number>\d{5})-of-(?P<total>\d{5})(?P<ending>\D.*)?")
+# Older versions of `datasets` put a number of each shard's contents behind it.
+_SHARD = re.compile(
+    r"(?P<stem>.*)-(?P<number>\d{5})-of-(?P<total>\d{5})(?P<contents>-[0-9a-f]{16})?(?P<ending>\D.*)?"
+)
 
 
 def require_one_split(pattern: str | Path, files: Sequence[Path]):
@@ -28,22 +31,25 @@ def require_one_split(pattern: str | Path, files: Sequence[Path]):
             f"{pattern} takes files of several splits, such as {first} and {other}; give a pattern of one "
             "split, or put the rows that you want into one file."
         )
-    totals = collections.defaultdict(set)
+    sets = collections.defaultdict(list)
     for file in files:
         if shard := _SHARD.fullmatch(file.name):
-            totals[file.parent, shard["stem"], shard["ending"] or ""].add(int(shard["total"]))
-    for (folder, stem, ending), (total, *others) in totals.items():
+            sets[file.parent, shard["stem"], shard["ending"] or ""].append(shard)
+    for (folder, stem, ending), shards in sets.items():
+        total, *others = sorted({shard["total"] for shard in shards})
         if others:
             raise ValueError(
-                f"{pattern} takes shards of {stem} that were written as {total} and as {others[0]} files; "
-                "remove those of the older writing, or name one by the pattern."
+                f"{pattern} takes shards of {stem} that were written as {int(total)} and as {int(others[0])} "
+                "files; remove those of the older writing, or name one by the pattern."
             )
-        names = [f"{stem}-{number:05d}-of-{total:05d}{ending}" for number in range(total)]
-        for name in names:
-            if not (folder / name).exists() and fnmatch.fnmatch(name, Path(pattern).name):
+        contents = shards[0]["contents"] or ""
+        numbers = {shard["number"] for shard in shards}
+        for number in sorted({f"{number:05d}" for number in range(int(total))} - numbers):
+            if fnmatch.fnmatch(f"{stem}-{number}-of-{total}{contents}{ending}", Path(pattern).name):
                 raise ValueError(
-                    f"{folder / name} is missing among the {total} files of {pattern}; get it, or give a "
-                    f"pattern of the numbers to take, such as '{stem}-0000[0-4]-of-{total:05d}{ending}'."
+                    f"{stem}-{number}-of-{total} is missing among the {int(total)} files of {pattern} in "
+                    f"{folder}; get it, or give a pattern of the numbers to take, such as "
+                    f"'{stem}-0000[0-4]-of-{total}*'."
                 )
 
 
