@@ -64,6 +64,7 @@ class _BoundedConnection(HttpToolsProtocol):
     _head_bytes = _unread_bytes = 0
     _is_sending = False  # whether the client has begun a request and not ended it
     _refusal: tuple[int, str] | None = None  # of what cannot be read: the last answer
+    _is_shutting_down = False
 
     def connection_made(self, transport) -> None:
         staged: Any = _StagedTransport(transport, self._half_close)
@@ -77,6 +78,10 @@ class _BoundedConnection(HttpToolsProtocol):
         self._stop_timer()
         self._stop_unread_timer()
         super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        self._is_shutting_down = True
+        super().shutdown()
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -174,11 +179,12 @@ class _BoundedConnection(HttpToolsProtocol):
 
     def _refuse(self, status: int, message: str) -> None:
         """Closes with this answer, behind those to the requests that were sent whole before."""
+        if self._refusal is not None:
+            return
         self._stop_timer()
-        if self._refusal is None:
-            self._refusal = status, message
-            if not self.pipeline:
-                self._answer_refusal(status, message)
+        self._refusal = status, message
+        if not self.pipeline:
+            self._answer_refusal(status, message)
 
     def _answer_refusal(self, status: int, message: str) -> None:
         """Answers in place of the app, unless it answers a whole request next, or is about to, and closes."""
@@ -200,7 +206,7 @@ class _BoundedConnection(HttpToolsProtocol):
 
     def _half_close(self) -> bool:
         """Whether the client may still send; what comes is thrown away, for a while."""
-        if not self._is_sending:
+        if self._is_shutting_down or not self._is_sending:
             return False
         self._stop_timer()
         self._head_timer = self.loop.call_later(self.limits.body_seconds, self.transport.abort)

@@ -10,7 +10,8 @@ from export.server import connection as connection_module
 from export.server.gate import Gate
 from export.server.limits import Limits
 from export.server.metrics import Metrics
-from tests.export.server.asking import MODEL, post, received, wait_until
+from export.server.running import DevelopmentServer
+from tests.export.server.asking import MODEL, Asked, post, received, wait_until
 
 PREDICT = f"/v1/models/{MODEL}:predict"
 GOOD = post(json.dumps({"instances": ["short"]}).encode())
@@ -179,6 +180,27 @@ def test_who_sends_without_end_after_the_last_answer_is_cut_off(asked, monkeypat
         pytest.raises(OSError, match="reset|pipe"),
     ):
         connection.sendall(b"nonsense\r\n\r\n" + b" " * (64 << 20))
+
+
+def test_who_stays_after_the_last_answer_is_cut_off(asked):
+    """Also where two things were wrong with what came."""
+    with socket.create_connection(("localhost", asked.port), timeout=120) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nX: " + b"x" * 70_000 + b"\r\nbad header\r\n\r\n")
+        assert status_of(received(connection)) == 400
+        with pytest.raises(OSError, match="reset|pipe"):
+            for _ in range(100):
+                time.sleep(0.1)
+                connection.sendall(b" ")
+
+
+def test_half_a_head_does_not_hold_up_a_stop(e5_folder):
+    with DevelopmentServer(e5_folder, None, 0, 0) as server:
+        connection = socket.create_connection(("localhost", server.rest_api_port), timeout=120)
+        connection.sendall(b"GET / HTT")
+        Asked(server.rest_api_port).rest("GET", "/v1/models")
+        begin = time.monotonic()
+    assert time.monotonic() - begin < 5
+    connection.close()
 
 
 @pytest.mark.parametrize(
