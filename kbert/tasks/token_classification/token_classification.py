@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 
+from kbert.cli.warn_once import warn_once
 from kbert.features import LABEL_FEATURE, WORD_FEATURE, Feature, encoder_features
 from kbert.files.json_values import shown
 from kbert.heads import bilstm_head, classification_head
@@ -32,11 +33,13 @@ from kbert.tasks.token_classification.tag_schemes import (
 from kbert.tasks.token_classification.word_answers import WordLabels, text_answer
 from kbert.tasks.token_classification.word_page import WordPage, pad_tokens
 from kbert.tasks.token_classification.word_windows import WordWindows
-from kbert.tokenization.character_classes import UNSPACED_LETTERS, in_python
+from kbert.tokenization.character_classes import IDEOGRAPHS, UNSPACED_LETTERS, in_python
 
 # Keeps a batch without labels from dividing by 0; added to a count, float32 does not notice it.
 _EPSILON = 1e-8
 _RUN = re.compile(f"[{in_python(UNSPACED_LETTERS)}]{{8,}}")  # letters, of which a word seldom has so many
+_UNSPACED_WORD = re.compile(f"[{in_python(UNSPACED_LETTERS + IDEOGRAPHS)}]{{2,}}")
+_FEW = 5  # one in so many words
 _PREDICTED = "predicted_ids"  # collected: the label that the model gives each token
 
 
@@ -178,7 +181,14 @@ class TokenClassification(Task):
 
     def check_training(self, config, examples):
         """Raises ValueError for an encoder with fewer layers than the head reads, and for trained layers
-        above those: no gradient reaches them."""
+        above those: no gradient reaches them. Warns of words that are found in no raw text."""
+        words = [word for example in examples or () for word in example.words]
+        if sum(_UNSPACED_WORD.fullmatch(word) is not None for word in words) > len(words) / _FEW:
+            warn_once(
+                "the training file has words of scripts without blanks, which raw text does not show: there "
+                "each ideograph is a word, and each run of kana or of Thai, Lao, Burmese or Khmer letters. "
+                "Scores are those of the file's words; the signature `words` of an export takes such."
+            )
         highest = max(self.settings.layer_numbers(config.encoder))
         num_layers, frozen = config.encoder.num_hidden_layers, config.frozen.layers if config.frozen else 0
         if highest < num_layers and not config.freeze_encoder and (config.lora or frozen < num_layers):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from kbert.config import DatasetConfig
+from kbert.config import DatasetConfig, FinetuningConfig
 from kbert.encoder import BertEncoder
 from kbert.inference.loaded_model import LoadedModel
 from kbert.tasks.task import Predictions
@@ -108,3 +108,13 @@ def test_a_lost_window_does_not_join_two_sentences():
     }
     scores = task.score(None, Predictions(values, np.arange(3)))
     assert scores["entity_counts"] == [[3, 3, 3]]
+
+
+def test_a_training_says_that_its_words_are_found_in_no_raw_text(tmp_path, caplog):
+    config = FinetuningConfig(task="token_classification", encoder=tiny_encoder_config())
+    for words, is_said in ((["\u6771", "\u4eac", "Ann"], False), (["\u6771\u4eac", "\u306b", "go"], True)):
+        path = tmp_path / "train.conll"
+        path.write_text("".join(f"{word} {'B-X' if word != 'go' else 'O'}\n" for word in words), "utf-8")
+        examples = list(read_tagged_sentences(path, DatasetConfig()))
+        TokenClassification(["O", "B-X"]).check_training(config, examples)
+        assert ("words of scripts without blanks" in caplog.text) == is_said
