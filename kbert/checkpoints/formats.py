@@ -56,6 +56,8 @@ _DOWNLOADS = {
 }
 
 LITERT = ".tflite"
+# What no model is read from.
+_REPORTS = (".jsonl", ".gz", ".bz2", ".xz", ".zst", ".csv", ".tsv", ".html", ".npy", ".npz", ".tfrecord")
 _LITERT_FILES = (f"*{LITERT}", "kbert.json", "model_*.json", "labels.txt", *VOCABULARY_FILES)
 
 
@@ -85,15 +87,15 @@ def require_checkpoint(path):
 
 def kept_files(path) -> list[Path]:
     """The files of a model, which no report may replace: those of a run, or beside a LiteRT file what its
-    export wrote; else all of its folder."""
+    export wrote; else all of its folder but what only reports are."""
     path = Path(os.path.expanduser(path))
     if path.suffix == LITERT:
         return [file for name in _LITERT_FILES for file in path.parent.glob(name)]
     if holds_run(path):
         return [path / name for name in (*RUN_FILES, *VOCABULARY_FILES)]
     is_in_folder = not path.is_dir() and google_tf1.checkpoint_prefix(path) is not None
-    folder = path.parent if is_in_folder else path
-    return [file for file in (folder.rglob("*") if folder.is_dir() else [path]) if file.is_file()]
+    files = path.parent.glob("*") if is_in_folder else path.rglob("*") if path.is_dir() else [path]
+    return [file for file in files if file.suffix not in _REPORTS and file.is_file()]
 
 
 def detect_format(path) -> str:
