@@ -67,7 +67,7 @@ def check_values(settings, group: str = ""):
 
 def python_numbers(value):
     """Numbers of NumPy as Python's, also in lists; arrays as tuples; others as they are."""
-    if hasattr(value, "tolist"):
+    if hasattr(value, "tolist") and not isinstance(value, type):
         listed = value.tolist()
         return tuple(listed) if isinstance(listed, list) else listed
     if type(value) is dict:

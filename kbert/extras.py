@@ -12,7 +12,7 @@ EXTRAS = {
     "sentences": (("sentencex",), ("sentencex>=1.0.32,<2",)),
     "serve": (
         ("fastapi", "uvicorn", "httptools", "prometheus_client"),
-        ("fastapi>=0.165,<1", "uvicorn>=0.40,<1", "httptools>=0.6.4", "prometheus-client>=0.21,<1"),
+        ("fastapi>=0.165,<1", "uvicorn>=0.53,<1", "httptools>=0.6.4", "prometheus-client>=0.21,<1"),
     ),
     "tables": (("pyarrow",), ("pyarrow>=20,<26",)),
     "zstd": (("backports.zstd",), ("backports.zstd>=1.0,<2",)),

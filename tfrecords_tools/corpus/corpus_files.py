@@ -45,7 +45,10 @@ def input_files(patterns) -> list[Path]:
                 "give text files, a folder or a glob such as 'corpus/*.txt'."
             )
         paths.update(files)
-    files = list({identity(file): file for file in sorted(paths, reverse=True)}.values())[::-1]
+    first_names: dict = {}
+    for file in sorted(paths):
+        first_names.setdefault(identity(file), file)
+    files = list(first_names.values())
     for file in files:
         _check_readable(file)
     if not any(file.stat().st_size for file in files):

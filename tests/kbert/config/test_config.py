@@ -805,6 +805,11 @@ def test_numbers_of_numpy_are_those_of_python():
     assert repr(config_with_settings(FinetuningConfig, plain, settings)) == repr(plain)
 
 
+def test_a_type_of_numpy_is_no_number():
+    with pytest.raises(ValueError, match="precision="):
+        FinetuningConfig(precision=np.float32)
+
+
 def test_a_dataclass_takes_no_text_for_a_truth_value():
     with pytest.raises(ValueError, match="normalize='no' must be True or False"):
         PoolingConfig(normalize="no")

@@ -108,6 +108,8 @@ def test_a_signature_without_answers_is_asked_for_outputs():
         ValueError, match=r"'words' of .* no answers; ask .*\.outputs, or one of serving_default"
     ):
         ask(words=[["jump", "the"]])
+    of_queries = Predictor(random_task_model(TASKS["late_interaction"]().with_pooling(None)), "query")
+    assert len(of_queries(text=["jump", "the"])) == 2
 
 
 @pytest.mark.slow

@@ -239,6 +239,7 @@ def test_a_file_with_several_names_is_read_once(tmp_path, monkeypatch):
     (tmp_path / "b.txt").symlink_to("a.txt")
     (tmp_path / "c.txt").hardlink_to(tmp_path / "a.txt")
     (tmp_path / "d.txt").write_text("x", encoding="utf-8")
+    (tmp_path / "e.txt").symlink_to("a.txt")
     monkeypatch.chdir(tmp_path)
     assert [path.name for path in input_files(tmp_path)] == ["a.txt", "d.txt"]
     assert [path.name for path in input_files(["a.txt", tmp_path / "a.txt", "d.txt"])] == ["a.txt", "d.txt"]
