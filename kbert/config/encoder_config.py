@@ -113,9 +113,8 @@ class EncoderConfig:
         )
         rotary, head_size = self.global_rope_theta is not None, self.hidden_size // self.num_attention_heads
         require(
-            self.local_rope_theta is None or (rotary and self.local_attention is not None),
-            f"local_rope_theta={self.local_rope_theta} needs global_rope_theta and local_attention; set "
-            "both, or leave it out.",
+            rotary or self.local_rope_theta is None,
+            f"local_rope_theta={self.local_rope_theta} needs global_rope_theta; set it too.",
         )
         require(
             not rotary or head_size % 2 == 0,
@@ -136,6 +135,14 @@ class EncoderConfig:
             numbers <= _MOST_NUMBERS,
             f"vocab_size={self.vocab_size}, hidden_size={hidden}, num_hidden_layers={layers} make an encoder "
             f"of {numbers:,} parameters; choose smaller ones: kbert builds up to {_MOST_NUMBERS:,}.",
+        )
+
+    def require_settings_read(self):
+        """Raises ValueError for a setting that nothing reads; an encoder that was trained so is still one."""
+        require(
+            self.local_rope_theta is None or self.local_attention is not None,
+            f"local_rope_theta={self.local_rope_theta} is that of local attention, but there is none; leave it "
+            "out, or set local_attention.",
         )
 
     @property

@@ -67,8 +67,9 @@ class PretrainingConfig(TrainingConfig):
             except ValueError as error:
                 raise ValueError(f"phases.{number}: {error}") from None
 
-    def require_phases_read(self):
-        """Raises ValueError for a setting that no phase reads, because each has its own."""
+    def require_settings_read(self):
+        """Also refuses a setting that no phase reads, because each has its own."""
+        super().require_settings_read()
         for name in vars(PhaseConfig()).keys() - {"fresh_optimizer"} if self.phases else ():
             group, prefix = (self.optimizer, "optimizer.") if name == "learning_rate" else (self, "")
             require(

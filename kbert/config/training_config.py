@@ -127,6 +127,11 @@ class TrainingConfig:
             "give packed_rows.",
         )
 
+    def require_settings_read(self):
+        """Raises ValueError for a setting that nothing of a new run reads; one of before may have it."""
+        if self.encoder:
+            self.encoder.require_settings_read()
+
     @property
     def adapters(self) -> LoraConfig | None:
         """The adapters beside projections; None for none."""

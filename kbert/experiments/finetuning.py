@@ -10,7 +10,7 @@ from kbert.checks import with_checked_arguments
 from kbert.config import Devices, FinetuningConfig, config_with_settings
 from kbert.distillation import teacher
 from kbert.experiments import finetuning_run, show_lines
-from kbert.experiments.finetuning_checks import require_losses_read, require_trainable, require_weights
+from kbert.experiments.finetuning_checks import require_settings_read, require_trainable, require_weights
 from kbert.experiments.finetuning_data import LabelledPaths, open_data, reads_early, require_read_by_new_run
 from kbert.experiments.init import Init, require_place
 from kbert.input_pipelines.data_files import LabelledData, data_as_files
@@ -136,7 +136,7 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
     require_trainable(config, paths)
     require_read_by_new_run(config.task, config.dataset, run_dir, paths)
     if not holds_run(run_dir):  # one that goes on keeps what it began with
-        require_losses_read(config)
+        require_settings_read(config)
     require_weights(config, init.for_student(config.distillation))
     require_place(run_dir, devices)
     data = open_data(config, run_dir, paths) if reads_early(config, paths) else None

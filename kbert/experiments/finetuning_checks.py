@@ -44,12 +44,15 @@ def require_trainable(config: FinetuningConfig, paths: LabelledPaths):
         )
 
 
-def require_losses_read(config: FinetuningConfig):
-    """Raises ValueError for settings of the task's own losses where a distillation does not count these."""
+def require_settings_read(config: FinetuningConfig):
+    """Raises ValueError for settings that nothing of a new run reads: one that goes on keeps what it has."""
+    config.require_settings_read()
+    task_class = TASKS[config.task]
+    task_settings = task_class.read_settings(config.task_settings)
+    task_class.require_settings_read(task_settings)
     if not config.distillation or config.distillation.label_weight:
         return
-    task_class = TASKS[config.task]
-    settings, usual = vars(task_class.read_settings(config.task_settings)), vars(task_class.settings_class())
+    settings, usual = vars(task_settings), vars(task_class.settings_class())
     if names := [name for name in task_class.loss_settings if settings.get(name) != usual.get(name)]:
         raise ValueError(
             f"task_settings.{names[0]}={settings[names[0]]!r} is of the task's own losses, but "

@@ -66,7 +66,7 @@ def pretrain(
     devices, changes = Devices.taken_from(settings)
     settled = config_with_settings(PretrainingConfig, config, changes, vocab_size)
     if not holds_run(run_dir):  # one that goes on keeps what it began with
-        settled.require_phases_read()
+        settled.require_settings_read()
     phases = open_records(settled, input_dir, eval_input_dir)
     init = Init(init_checkpoint, do_lower_case, unmatched_patterns(allow_unmatched))
     if settled.encoder is None and not init.for_student(settled.distillation).checkpoint:

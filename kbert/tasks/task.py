@@ -244,6 +244,11 @@ class Task:
         return from_dict(cls.settings_class, values, where)
 
     @classmethod
+    def require_settings_read(cls, settings):
+        """Raises ValueError for `task_settings` that nothing of a new training reads. By default all are read."""
+        del settings
+
+    @classmethod
     def from_dataset(cls, dataset: DatasetConfig, settings=None) -> "Task":
         """The task of a complete `DatasetConfig`.
 

@@ -1,5 +1,6 @@
 """A question and a text -> the span of the text that answers."""
 
+from kbert.checks import require
 from kbert.features import MAX_CONTEXT, PIECE_OFFSETS, SPAN_FEATURES, Feature, encoder_features
 from kbert.heads import classification_head
 from kbert.heads.parts import token_head
@@ -74,7 +75,6 @@ class QuestionAnswering(Task):
     name = "question_answering"
     settings_class = QuestionAnsweringSettings
     row_settings = ("unanswerable", "doc_stride", "max_query_length")
-    not_in_answers = ("n_best_size", "reproduce_run_squad")
     best_metric = "span_accuracy"  # of windows; EM and F1 need the texts, which records do not hold
     no_scores = ("_thresh", "_threshold", "baseline_exact_match", "baseline_f1")
     percent_scores = ("f1", "exact_match", "exact")
@@ -88,6 +88,15 @@ class QuestionAnswering(Task):
         super().__init__(**settings)
         # Of the texts that were made into features; `reproduce_run_squad` reads pieces.
         self._vocabulary = None
+
+    @classmethod
+    def require_settings_read(cls, settings):
+        threshold = settings.null_score_diff_threshold
+        require(
+            settings.unanswerable or not threshold,
+            f"null_score_diff_threshold={threshold} is that of questions without an answer, but unanswerable "
+            "is false; leave one of them out.",
+        )
 
     @property
     def collected(self):
@@ -193,6 +202,11 @@ class QuestionAnswering(Task):
     def write_predictions(self, examples, predictions, folder):
         """predictions.json, nbest_predictions.json and null_odds.json; see `span_answers.write_answers`."""
         write_answers(folder, examples, self.span_answers(examples, predictions), self.settings)
+
+    @property
+    def not_in_answers(self):
+        own = () if self.settings.unanswerable else ("null_score_diff_threshold",)
+        return ("n_best_size", "reproduce_run_squad", *own)
 
     @property
     def chooses(self):

@@ -38,8 +38,3 @@ class QuestionAnsweringSettings:
         check_values(self)
         threshold = self.null_score_diff_threshold
         require(math.isfinite(threshold), f"null_score_diff_threshold={threshold} must be a finite number.")
-        require(
-            self.unanswerable or not threshold,
-            f"null_score_diff_threshold={threshold} is that of questions without an answer, but unanswerable "
-            "is false; leave one of them out.",
-        )

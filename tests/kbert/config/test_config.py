@@ -189,13 +189,8 @@ REFUSED = {
     ),
     "a base for local layers alone": (
         PretrainingConfig,
-        {"encoder": {"local_rope_theta": 8, "local_attention": 8, "global_attn_every_n_layers": 2}},
-        "local_rope_theta=8.0 needs global_rope_theta and local_attention; set both",
-    ),
-    "a base of local attention without it": (
-        PretrainingConfig,
-        {"encoder": {"local_rope_theta": 8, "global_rope_theta": 9}},
-        "local_rope_theta=8.0 needs global_rope_theta and local_attention; set both",
+        {"encoder": {"local_rope_theta": 8}},
+        "local_rope_theta=8.0 needs global_rope_theta; set it too.",
     ),
     "heads of an odd size": (
         PretrainingConfig,
@@ -826,9 +821,13 @@ def test_a_dataclass_takes_no_text_for_a_truth_value():
             {"optimizer": {"learning_rate": 1e-3}, "phases": [{"learning_rate": 1e-5}]},
             "optimizer.learning_rate=0.001 is read by no phase",
         ),
+        (
+            {"encoder": {"local_rope_theta": 8, "global_rope_theta": 9}},
+            "local_rope_theta=8.0 is that of local attention, but there is none; leave it out, or set",
+        ),
     ],
 )
-def test_a_setting_that_no_phase_reads_is_refused_for_a_new_run_alone(values, sentence):
+def test_a_setting_that_nothing_reads_is_refused_for_a_new_run_alone(values, sentence):
     config = from_dict(PretrainingConfig, values)  # a run of before is loaded
     with pytest.raises(ValueError, match=re.escape(sentence)):
-        config.require_phases_read()
+        config.require_settings_read()

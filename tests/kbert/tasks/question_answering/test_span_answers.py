@@ -50,7 +50,7 @@ def test_the_original_is_reproduced(
         max_query_length=4,
         n_best_size=n_best_size,
         max_answer_length=max_answer_length,
-        null_score_diff_threshold=threshold if unanswerable else 0.0,
+        null_score_diff_threshold=threshold,
         reproduce_run_squad=True,
     )
     questions = [Question(str(place), "no, a?", text, None) for place, text in enumerate(texts)]
