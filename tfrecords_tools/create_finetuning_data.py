@@ -24,7 +24,7 @@ from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import Progress
 from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
 from kbert.input_pipelines.records.record_folders import require_records
-from kbert.input_pipelines.tables.table_paths import source_files
+from kbert.input_pipelines.tables.table_paths import require_one_split
 from kbert.manifest import Manifest, describe_shards
 from kbert.tasks import TASKS
 from kbert.tasks.file_columns import check_file, require_read, task_files
@@ -101,7 +101,7 @@ def create_finetuning_data(
     """
     source = [path for path in (vocab_file, tokenizer, init_checkpoint) if path]
     record_writer.check_output_dir(output_dir, overwrite, [config, input_file, *source])
-    source_files(input_file)  # raises where there is nothing to read
+    require_one_split(input_file)
     settings = _read_config(config, overrides, max_seq_length)
     require_read(settings.task, settings.dataset, [input_file])
     checked = check_file(settings.task, input_file, settings.dataset)

@@ -81,6 +81,8 @@ class _BoundedConnection(HttpToolsProtocol):
 
     def shutdown(self) -> None:
         self._is_shutting_down = True
+        if self.transport.is_closing():
+            self.transport.close()  # now, for it may have been half-closed
         super().shutdown()
 
     def pause_writing(self) -> None:

@@ -52,8 +52,8 @@ class Limits:
         if self.max_message_bytes > self.max_pending_bytes:
             raise ValueError(
                 f"max_message_bytes={self.max_message_bytes} is above max_pending_bytes="
-                f"{self.max_pending_bytes}, so that the largest bodies would always be refused; lower the "
-                "one, or raise the other."
+                f"{self.max_pending_bytes}, so that the largest REST bodies would always be refused; lower "
+                "the one, or raise the other."
             )
 
     @property

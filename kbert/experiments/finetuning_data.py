@@ -14,7 +14,7 @@ from kbert.experiments.labelled_file import LabelledFile
 from kbert.input_pipelines.data_files import shown_source
 from kbert.input_pipelines.records.record_folders import LabelledRecords
 from kbert.input_pipelines.repeated_rows import repetitions, shared_rows
-from kbert.input_pipelines.tables.table_paths import source_files
+from kbert.input_pipelines.tables.table_paths import require_one_split
 from kbert.runs.run_file import holds_run
 from kbert.tasks import TASKS
 from kbert.tasks.file_columns import reads_without_tensorflow, require_read, task_files
@@ -62,7 +62,7 @@ class LabelledPaths:
                     f"{', '.join(sorted(_METRIC_WORDS))}."
                 )
         for path in self.files:
-            source_files(path)  # raises where there is nothing to read
+            require_one_split(path)
 
     @property
     def has_dev(self) -> bool:

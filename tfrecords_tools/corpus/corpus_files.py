@@ -32,19 +32,21 @@ def input_files(patterns) -> list[Path]:
     patterns = _separated(patterns)
     if not patterns:
         raise ValueError("no input files given; pass --input_files=PATH_OR_GLOB[,PATH_OR_GLOB...].")
-    paths = set()
+    paths, folders = set(), {}
     for pattern in patterns:
         path = Path(pattern)
         matches = [path] if path.exists() else [Path(match) for match in glob(str(pattern), recursive=True)]
         files = _files_below(path) if path.is_dir() else [match for match in matches if match.is_file()]
-        _require_folders_read(pattern, matches, files)
-        if not files:
+        folders_here = [match for match in matches if match.is_dir() and _files_below(match)]
+        folders |= dict.fromkeys(folders_here, pattern)
+        if not files and not folders_here:
             problem = "holds no files" if path.is_dir() else "matches no file"
             raise ValueError(
                 f"input {str(pattern)!r} {problem}; "
                 "give text files, a folder or a glob such as 'corpus/*.txt'."
             )
         paths.update(files)
+    _require_folders_read(folders, paths)
     first_names: dict = {}
     for file in sorted(paths):
         first_names.setdefault(identity(file), file)
@@ -79,11 +81,11 @@ def _files_below(folder: Path) -> list[Path]:
     return [file for file in files if file.is_file()]
 
 
-def _require_folders_read(pattern, matches, files):
-    """Refuses a glob such as `corpus/*` that matches folders, but not what they hold; with ** it does."""
+def _require_folders_read(folders, files):
+    """Refuses a glob such as `corpus/*` that matches folders where nothing takes what they hold; ** does."""
     read = {parent for file in files for parent in file.parents}
-    for folder in matches:
-        if folder.is_dir() and folder not in read and _files_below(folder):
+    for folder, pattern in folders.items():
+        if folder not in read:
             raise ValueError(
                 f"input {str(pattern)!r} matches the folder {folder}, but not the files in it; give the "
                 "folder itself too, or a glob of files alone such as 'corpus/*.txt'."

@@ -175,13 +175,15 @@ def _same_path():
     The fork server is sent this path and does not use it (Python 3.11 to 3.13): it took a checkout there, a
     folder called kbert, for the package.
     """
-    before = dict(os.environ)
-    os.environ |= {"PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    path = os.pathsep.join(entry for entry in sys.path if isinstance(entry, str))
+    variables = {"PYTHONSAFEPATH": "1", "PYTHONPATH": path}
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ |= variables
     try:
         yield
     finally:
-        os.environ.clear()
-        os.environ.update(before)
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
 def workers_worth(num_bytes: int) -> int:

@@ -20,8 +20,7 @@ _SHARD = re.compile(
 
 
 def require_one_split(pattern: str | Path, files: Sequence[Path]):
-    """Raises ValueError where a pattern takes files of several splits, shards of several writings, or not all
-    shards that it means. A pattern that leaves numbers out, such as `train-0000[0-4]-*`, means the others."""
+    """Raises ValueError where a pattern takes files of several splits."""
     folder = os.path.commonpath([file.parent for file in files])
     splits = {_split(file.relative_to(folder)): file for file in files}
     splits.pop(None, None)
@@ -31,25 +30,32 @@ def require_one_split(pattern: str | Path, files: Sequence[Path]):
             f"{pattern} takes files of several splits, such as {first} and {other}; give a pattern of one "
             "split, or put the rows that you want into one file."
         )
+
+
+def require_all_shards(pattern: str | Path, files: Sequence[Path]):
+    """Raises ValueError where a pattern takes shards of several writings, or not all shards that it means. A
+    pattern that leaves numbers out, such as `train-0000[0-4]-*`, means the others."""
     sets = collections.defaultdict(list)
     for file in files:
         if shard := _SHARD.fullmatch(file.name):
             sets[file.parent, shard["stem"], shard["ending"] or ""].append(shard)
     for (folder, stem, ending), shards in sets.items():
-        total, *others = sorted({shard["total"] for shard in shards})
-        if others:
+        totals = sorted({shard["total"] for shard in shards})
+        numbers = {int(shard["number"]) for shard in shards}
+        if len(totals) > 1 or len(numbers) < len(shards):
             raise ValueError(
-                f"{pattern} takes shards of {stem} that were written as {int(total)} and as {int(others[0])} "
-                "files; remove those of the older writing, or name one by the pattern."
+                f"{pattern} takes shards of {stem} that were written more than once, such as "
+                f"{shards[0].string} and {shards[-1].string}; remove those of the older writing, or name one "
+                "by the pattern."
             )
-        contents = shards[0]["contents"] or ""
-        numbers = {shard["number"] for shard in shards}
-        for number in sorted({f"{number:05d}" for number in range(int(total))} - numbers):
-            if fnmatch.fnmatch(f"{stem}-{number}-of-{total}{contents}{ending}", Path(pattern).name):
+        total, contents = totals[0], shards[0]["contents"] or ""
+        missing = sorted({*range(int(total))} - numbers) if len(numbers) < int(total) else []
+        for number in missing:
+            name = f"{stem}-{number:05d}-of-{total}"
+            if fnmatch.fnmatch(f"{name}{contents}{ending}", Path(pattern).name):
                 raise ValueError(
-                    f"{stem}-{number}-of-{total} is missing among the {int(total)} files of {pattern} in "
-                    f"{folder}; get it, or give a pattern of the numbers to take, such as "
-                    f"'{stem}-0000[0-4]-of-{total}*'."
+                    f"{name} is missing among the {int(total)} files of {pattern} in {folder}; get it, or "
+                    f"give a pattern of the numbers to take, such as '{stem}-0000[0-4]-of-{total}*'."
                 )
 
 

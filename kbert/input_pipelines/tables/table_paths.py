@@ -9,7 +9,7 @@ from kbert.files.file_format import TABLES, format_by_name
 from kbert.files.json_file import read_json_object
 from kbert.files.near_names import near_names
 from kbert.files.path_inside import path_inside
-from kbert.input_pipelines.tables.shard_names import require_one_split
+from kbert.input_pipelines.tables import shard_names
 from kbert.manifest import digest
 
 # What `datasets` writes beside its Arrow files: one folder is a split, or holds a folder for each split.
@@ -33,7 +33,7 @@ def find_table(path: str | Path, file_format: str | None = None) -> Table | None
 
     Raises:
       ValueError: when there is no such file, for a folder that is no split of a dataset or is asked for in
-        another format, for a pattern of other files than tables, and as `require_one_split`.
+        another format, for a pattern of other files than tables, and as `require_all_shards`.
     """
     path = Path(path)
     if path.is_dir():
@@ -74,6 +74,12 @@ def source_files(path: str | Path) -> tuple[Path, ...]:
         return _matches(path)
     table = find_table(path)
     return table.files if table else (Path(path),)
+
+
+def require_one_split(path: str | Path):
+    """Raises ValueError as `source_files` does, and for a pattern of several splits: rows of a test would be
+    learned."""
+    shard_names.require_one_split(path, source_files(path))
 
 
 def source_digest(path: str | Path) -> str:
@@ -119,7 +125,7 @@ def _matching(pattern, file_format):
             f"{pattern} matches {', '.join(file.name for file in files[:5])}; a pattern is for .parquet "
             "files or for .arrow files, by their names or by dataset.file_format. Put others into one file."
         )
-    require_one_split(pattern, files)
+    shard_names.require_all_shards(pattern, files)
     return Table(first, files)
 
 

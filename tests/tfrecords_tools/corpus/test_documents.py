@@ -232,6 +232,8 @@ def test_a_folder_stands_for_all_files_below_it_but_hidden_ones(tmp_path):
         with pytest.raises(ValueError, match="matches the folder .*, but not the files in it"):
             input_files(f"{tmp_path}/{pattern}")
     assert [path.name for path in input_files(f"{tmp_path}/z*")] == ["z.gz"]
+    for more in (f"{tmp_path}/b", f"{tmp_path}/*/*,{tmp_path}/b/c"):
+        assert input_files(f"{tmp_path}/*,{more}") == found, "what it matches is given too"
 
 
 def test_a_file_with_several_names_is_read_once(tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """Which files a path names, and what is said where it names none."""
 
+import contextlib
 import json
 
 import pyarrow as pa
@@ -7,7 +8,12 @@ import pytest
 
 from kbert.config import DatasetConfig
 from kbert.experiments.labelled_file import LabelledFile
-from kbert.input_pipelines.tables.table_paths import find_table, source_digest, source_files
+from kbert.input_pipelines.tables.table_paths import (
+    find_table,
+    require_one_split,
+    source_digest,
+    source_files,
+)
 from kbert.manifest import digest
 from kbert.tasks import TASKS
 from tests.kbert.input_pipelines.tables.written_tables import (
@@ -48,10 +54,12 @@ def test_shards_are_read_by_name_in_order_and_those_of_a_folder_as_it_says(tmp_p
         (["a/train/0000", "a/validation/0000"], "a/*/*", "of several splits"),
         (["my_train_sft", "my_dev"], "my*", "of several splits"),
         (["train-00000-of-00002"], "train-*", "train-00001-of-00002 is missing among the 2"),
-        (["train-00000-of-00001", "train-00001-of-00002"], "train-*", "written as 1 and as 2 files"),
+        (["train-00000-of-00001", "train-00001-of-00002"], "train-*", "written more than once"),
         (["train-00000-of-00002"], "train-00000*", None),
         (["train-00000-of-00002-6f3f5a9b1c2d3e4f", "train-00001-of-00002-a1b2c3d4e5f60718"], "train-*", None),
         (["train-00000-of-00002-6f3f5a9b1c2d3e4f"], "train-*", "train-00001-of-00002 is missing"),
+        (["train-00000-of-00001", "train-00000-of-00001-6f3f5a9b1c2d3e4f"], "train-*", "more than once"),
+        (["part-00001-of-00002", "part-00002-of-00002"], "part-*", None),
         (["train-00000-of-00001", "test-00000-of-00001"], "tr*", None),
         (["b/train/x-00000-of-00001", "c/train/x-00000-of-00001", "testing/train/0"], "*/train/*", None),
         (["part-0", "part-1", "attestation"], "*", None),
@@ -62,11 +70,11 @@ def test_a_pattern_names_all_files_of_one_split(tmp_path, names, pattern, wrong)
     for name in names:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         write_parquet(tmp_path / f"{name}.parquet", TABLE)
-    if wrong:
-        with pytest.raises(ValueError, match=wrong):
-            find_table(tmp_path / f"{pattern}.parquet")
-    else:
-        assert find_table(tmp_path / f"{pattern}.parquet").files
+    path = tmp_path / f"{pattern}.parquet"
+    of_splits = wrong == "of several splits"  # which may all be asked, and not be trained on
+    for check, refuses in ((require_one_split, of_splits), (find_table, bool(wrong) and not of_splits)):
+        with pytest.raises(ValueError, match=wrong) if refuses else contextlib.nullcontext():
+            check(path)
 
 
 def test_a_dev_split_is_the_same_whatever_the_rows_are_written_in(tmp_path):
