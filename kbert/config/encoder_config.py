@@ -141,8 +141,8 @@ class EncoderConfig:
         """Raises ValueError for a setting that nothing reads; an encoder that was trained so is still one."""
         require(
             self.local_rope_theta is None or self.local_attention is not None,
-            f"local_rope_theta={self.local_rope_theta} is that of local attention, but there is none; leave it "
-            "out, or set local_attention.",
+            f"local_rope_theta={self.local_rope_theta} is that of local attention, but there is none; leave "
+            "it out, or set local_attention.",
         )
 
     @property

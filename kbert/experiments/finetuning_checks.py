@@ -55,7 +55,7 @@ def require_settings_read(config: FinetuningConfig):
     settings, usual = vars(task_settings), vars(task_class.settings_class())
     if names := [name for name in task_class.loss_settings if settings.get(name) != usual.get(name)]:
         raise ValueError(
-            f"task_settings.{names[0]}={settings[names[0]]!r} is of the task's own losses, but "
+            f"task_settings.{names[0]}={settings[names[0]]!r} is of the task's own losses in training, but "
             "distillation.label_weight is 0; leave one of them out."
         )
 

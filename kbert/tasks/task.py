@@ -127,7 +127,8 @@ class Task:
       not_in_answers: the names of the settings that no answer depends on, or that show in the variables of
         the model. Any other one is refused, unless it has its default, where a checkpoint is written in a
         format of others, which have no place for it.
-      loss_settings: the names of the settings that only the task's own losses read.
+      loss_settings: the names of the settings that only the task's own losses in training read, not those of
+        evaluations.
       best_metric: the metric that decides which checkpoint is the best, unless a config names another one.
       no_scores: how the names of metrics end of which neither more nor less is better, such as thresholds and
         counts: none of these is a `best_metric`.
@@ -245,7 +246,7 @@ class Task:
 
     @classmethod
     def require_settings_read(cls, settings):
-        """Raises ValueError for `task_settings` that nothing of a new training reads. By default all are read."""
+        """Raises ValueError for `task_settings` that no new training reads; by default all are read."""
         del settings
 
     @classmethod

@@ -72,8 +72,7 @@ class CosineSimilarity(EmbeddingTask):
     name = "cosine_similarity"
     settings_class = CosineSettings
     row_settings = ("lowest_score", "highest_score")
-    loss_settings = ("matryoshka_dims",)
-    not_in_answers = (*row_settings, *loss_settings)
+    not_in_answers = (*row_settings, "matryoshka_dims")
     best_metric = "spearman"
     collected = ("cosine", TARGET_FEATURE)
     files = task_files(name)

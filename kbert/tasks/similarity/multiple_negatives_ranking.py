@@ -50,7 +50,7 @@ class MultipleNegativesRanking(InBatchTask):
 
     name = "multiple_negatives_ranking"
     settings_class = RankingSettings
-    loss_settings = not_in_answers = ("scale", "symmetric", "matryoshka_dims")
+    not_in_answers = ("scale", "symmetric", "matryoshka_dims")
     files = task_files(name)
     # Of a pair with a score: one signature answers both of its texts.
     prompts = EmbeddingTask.prompts

@@ -9,6 +9,7 @@ import pytest
 
 from kbert.config import DatasetConfig, DistillationConfig, FrozenConfig, LoraConfig, PhaseConfig
 from kbert.experiments.finetuning import finetune
+from kbert.experiments.finetuning_checks import require_settings_read
 from kbert.experiments.pretraining import pretrain
 from kbert.manifest import read_manifest
 from kbert.runs.run_directory import RunDirectory
@@ -64,17 +65,17 @@ FINETUNING = {
     "weights of a loss that counts nothing": (
         {"task_settings": {"label_smoothing": 0.1}, "distillation": UNLABELLED},
         UNREAD,
-        r"task_settings.label_smoothing=0.1 is of the task's own losses, but distillation.label_weight is 0",
+        r"task_settings.label_smoothing=0.1 is of the task's own losses in training, but",
     ),
-    "lengths of a loss that counts nothing": (
+    "few words for a loss that counts nothing": (
         {
-            "task": "multiple_negatives_ranking",
+            "task": "sparse_embedding",
             "dataset": DatasetConfig(text="a", text_pair="b"),
-            "task_settings": {"scale": 20.0, "matryoshka_dims": (4,)},
+            "task_settings": {"lambda_d": 0.5},
             "distillation": UNLABELLED,
         },
         UNREAD | {"train_file": {"a": ["rain"], "b": ["sun"]}},
-        r"task_settings.matryoshka_dims=\(4,\) is of the task's own losses",
+        r"task_settings.lambda_d=0.5 is of the task's own losses",
     ),
     "a threshold of answered questions": (
         question_answering(unanswerable=False, null_score_diff_threshold=1.5),
@@ -182,6 +183,17 @@ def test_finetuning_that_cannot_be(folder, case):
     with pytest.raises(ValueError, match=sentence):
         finetune(config, folder / "run", **START | arguments)
     assert not (folder / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("task", "settings"),
+    [
+        ("multiple_negatives_ranking", {"scale": 5.0, "symmetric": True, "matryoshka_dims": (4,)}),
+        ("cosine_similarity", {"matryoshka_dims": (4,)}),
+    ],
+)
+def test_settings_of_the_loss_of_evaluations_are_read_without_labels_in_training(task, settings):
+    require_settings_read(tiny_finetuning_config(task=task, task_settings=settings, distillation=UNLABELLED))
 
 
 @pytest.mark.parametrize("case", PRETRAINING)
