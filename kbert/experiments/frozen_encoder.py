@@ -38,6 +38,7 @@ class FrozenEncoder:
     def __init__(self, task, folder):
         self._task, self.folder = task, folder
         self.model = None
+        self.rows: list[EncodedRows] = []
         reads = {part.reads for part in task.parts}
         if task.vectors_class or task.texts_per_example != 1 or reads not in _READS:
             raise ValueError(
@@ -94,7 +95,8 @@ class EncodedRows(RowsInMemory):
     """`RowsInMemory`, with what a frozen encoder gives for them.
 
     It is computed when batches are first asked for, and lies in a file without a name, which ends with this
-    process however that ends. Where there is memory for it, the system keeps it there.
+    process however that ends. Where there is memory for it, the system keeps it there. All rows of a training
+    are encoded together: neither a stop nor a full disk meets them in an evaluation, with steps to lose.
 
     Args:
       rows: the `RowsInMemory`, with numbers among their features.
@@ -104,6 +106,7 @@ class EncodedRows(RowsInMemory):
     def __init__(self, rows: RowsInMemory, frozen: FrozenEncoder):
         super().__init__(rows.features, rows.owners, name=rows.name)
         self._frozen = frozen
+        frozen.rows.append(self)
 
     def completed(self, batches):
         """Batches with what the encoder gives for their rows.
@@ -111,7 +114,8 @@ class EncodedRows(RowsInMemory):
         Raises:
           ValueError: where the disk has no room for it.
         """
-        vectors, starts, lengths = self._vectors
+        encoded = {rows: rows._vectors for rows in self._frozen.rows}
+        vectors, starts, lengths = encoded[self]
 
         def read_rows(numbers, length):
             rows = np.zeros((len(numbers), length, vectors.shape[1]), vectors.dtype)

@@ -15,6 +15,7 @@ from kbert.experiments.finetuning import finetune
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
+from kbert.training.trainer import Trainer
 from tests.conftest import tiny_finetuning_config
 from tests.kbert.inference.random_model import random_model
 from tests.kbert.runs.written_run import written_run
@@ -46,12 +47,13 @@ def train(tmp_path_factory, pretrained):
     folder = tmp_path_factory.mktemp("taggers")
     files = write_conll(folder / "train.conll", 24, 1), write_conll(folder / "dev.conll", 7, 2)
 
-    def run(name, **settings):
+    def run(name, others=(), **settings):
         config = tiny_finetuning_config(
             task="token_classification", task_settings=settings, dataset=DatasetConfig(),
             freeze_encoder=True, log_every_steps=1, dropout_prob=0.3,
         )  # fmt: skip
-        finetune(config, folder / name, *files, init_checkpoint=pretrained.path)
+        others = {other: files[1] for other in others}
+        finetune(config, folder / name, *files, init_checkpoint=pretrained.path, other_dev_files=others)
         return RunDirectory(folder / name)
 
     return run
@@ -82,6 +84,22 @@ def test_a_stop_signal_ends_the_encoding(train, monkeypatch):
     monkeypatch.setattr(frozen_encoder, "Progress", Stopped)
     with pytest.raises(StoppedBySignal, match="stopped by SIGTERM while rows were encoded; the same command"):
         train("stopped")
+
+
+@pytest.mark.slow
+def test_all_rows_are_encoded_before_the_first_step(train, monkeypatch):
+    """A stop or a full disk in a later evaluation would lose the steps since the last checkpoint."""
+    order = []
+
+    class Recorded(frozen_encoder.Progress):
+        def report_end(self):
+            order.append("encoded")
+
+    take_steps = Trainer._take_steps
+    monkeypatch.setattr(frozen_encoder, "Progress", Recorded)
+    monkeypatch.setattr(Trainer, "_take_steps", lambda self: order.append("step") or take_steps(self))
+    train("others", others=("one", "two"))
+    assert order.count("encoded") == 4 and order.index("step") == 4
 
 
 @pytest.mark.long
