@@ -98,8 +98,13 @@ def _compare_data(path, recorded, current):
             f"run_dir={path} was trained on other data: the content of its training data has changed "
             "since. Restore the data to resume it, or choose a new folder."
         )
-    if data.get("eval") and current_data.get("eval") and data["eval"] != current_data["eval"]:
-        before, now = (str(each["eval"]).split("+") for each in (data, current_data))
+    evaluated, evaluated_now = data.get("eval"), current_data.get("eval")
+    if not (evaluated and evaluated_now):
+        return
+    if evaluated == _contents(evaluated):
+        evaluated_now = _contents(evaluated_now)
+    if evaluated != evaluated_now:
+        before, now = (str(each).split("+") for each in (evaluated, evaluated_now))
         if (before[0] != now[0] or {*now} - {*before}) and current.get("early_stopping_patience"):
             raise ValueError(
                 f"run_dir={path} was evaluated on other data (another content or name, or fewer files), and "
@@ -110,6 +115,13 @@ def _compare_data(path, recorded, current):
             "%s was evaluated on other data so far: the content, the names or the masks of its evaluation "
             "data have changed, so evaluations before and after cannot be compared.", path,
         )  # fmt: skip
+
+
+def _contents(evaluated):
+    """What a run is evaluated on without the names and masks of it, as older runs record it."""
+    if isinstance(evaluated, str):
+        return "+".join(part.split("_")[-1] for part in evaluated.split("+"))
+    return [part for part in evaluated if isinstance(part, str)]
 
 
 def differing_keys(
