@@ -221,12 +221,9 @@ def _read_lines(files, text_field):
 
 
 def _read_rows(files, dataset):
-    columns = [
-        name for name in (dataset.text, dataset.text_pair, *dataset.choices, *dataset.negatives) if name
-    ]
     for file in files:
-        for where, record in stream_records(file, dataset, columns):
-            yield [text_cell(record, name, where) for name in columns]
+        for where, record in stream_records(file, dataset, dataset.text_columns):
+            yield [text_cell(record, name, where) for name in dataset.text_columns]
 
 
 def _words(files, rules):

@@ -67,7 +67,7 @@ def require_accepted(record: dict, where: str):
     if record.get(ANSWER) in ("reject", "ignore"):
         raise ValueError(
             f"{where} has {record[ANSWER]!r} as its {ANSWER!r}, as Prodigy marks what is wrong or unsure; "
-            "keep the others, for example by jq -c 'select(.answer == \"accept\")', or rename the field."
+            "leave it out, as Prodigy's own training does, or rename the field."
         )
 
 

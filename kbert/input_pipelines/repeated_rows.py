@@ -24,7 +24,7 @@ def repetitions(examples: Sequence[tuple]) -> tuple[str | None, str | None]:
     """Sentences about a training file, before the training: (about repeated rows, about contradicting ones).
 
     Args:
-      examples: tuples whose last field is the label. Different numbers for the same texts are no
+      examples: tuples of texts, and at the end the label. Different numbers for the same texts are no
         contradiction, because people who rate texts differ.
 
     Returns:
@@ -38,8 +38,9 @@ def repetitions(examples: Sequence[tuple]) -> tuple[str | None, str | None]:
     several = [texts for texts, known in labels.items() if len(known) > 1]
     if not several or isinstance(examples[0][-1], float | None):
         return duplicates, None
-    first = " and ".join(sorted(map(shown, labels[several[0]]))[:3])
+    known = (list(label) if isinstance(label, tuple) else label for label in labels[several[0]])
+    first = " and ".join(sorted(map(shown, known))[:3])
     return duplicates, (
-        f"{len(several):,} text(s) have several labels, as {str(several[0][0])[:_SHOWN]!r} has {first}; "
-        "if these are slips, mend them: the model cannot learn both"
+        f"{len(several):,} text(s) have several labels or answers, as {several[0][0][:_SHOWN]!r} has {first}"
+        "; if these are slips, mend them: the model cannot learn both"
     )

@@ -76,8 +76,8 @@ class Files:
         return [repr(tuple(example)[:-1]) for example in examples]
 
     def content(self, example) -> tuple:
-        """What an example says, and its label at the end: all by which one repeats another. By default the
-        example itself."""
+        """The texts of an example, and its label at the end: all by which one repeats another. By default
+        the example itself."""
         return example
 
     def texts(self, example) -> tuple[str, ...]:

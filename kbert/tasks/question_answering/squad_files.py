@@ -68,8 +68,9 @@ class SquadFiles(Files):
         return read_questions(path, with_labels, dataset.file_format)
 
     def content(self, example):
-        """All but its id."""
-        return tuple(example[1:])
+        """All but its id, and where answers begin."""
+        answers = tuple(answer.text for answer in example.answers or ())
+        return example.question, example.context, answers
 
     def groups(self, examples):
         """The paragraphs: all questions on one stay together."""

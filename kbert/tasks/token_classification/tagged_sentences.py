@@ -133,7 +133,7 @@ class TaggedFiles(Files):
 
     def content(self, example):
         """Its words and labels, wherever in a document they stand."""
-        return example.words, example.labels
+        return " ".join(example.words), example.labels
 
     def groups(self, examples):
         """The documents; the sentences, where a file has but one document."""

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from kbert.tasks.question_answering.squad_files import Answer, Question, read_questions
+from kbert.input_pipelines.repeated_rows import repetitions
+from kbert.tasks.question_answering.squad_files import Answer, Question, SquadFiles, read_questions
 
 CONTEXT = "Zoë 🙂 went to  Norwich, in 1998."
 
@@ -38,6 +39,14 @@ def write(folder, values, name="squad.json"):
     path = folder / name
     path.write_bytes(values if isinstance(values, bytes) else json.dumps(values).encode())
     return path
+
+
+def test_questions_with_other_answers_are_shown_by_their_texts():
+    answered = Question("a", "Who?", CONTEXT, (Answer("Zoë", 0),))
+    examples = [answered, answered._replace(id="b"), answered._replace(id="c", answers=())]
+    repeated, contradicting = repetitions([*map(SquadFiles().content, examples)])
+    assert repeated == "1 of 3 rows repeat an earlier one"
+    assert "1 text(s) have several labels or answers, as 'Who?' has ['Zoë'] and []; if" in contradicting
 
 
 def test_questions_come_in_order_with_all_their_answers(tmp_path):
