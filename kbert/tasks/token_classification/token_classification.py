@@ -37,7 +37,7 @@ from kbert.tokenization.character_classes import IDEOGRAPHS, UNSPACED_LETTERS, i
 
 # Keeps a batch without labels from dividing by 0; added to a count, float32 does not notice it.
 _EPSILON = 1e-8
-_RUN = re.compile(f"[{in_python(UNSPACED_LETTERS)}]{{8,}}")  # letters, of which a word seldom has so many
+_RUN = re.compile(f"[{in_python(UNSPACED_LETTERS)}]{{20,}}")  # letters, of which a word seldom has so many
 _UNSPACED_WORD = re.compile(f"[{in_python(UNSPACED_LETTERS + IDEOGRAPHS)}]{{2,}}")
 _FEW = 5  # one in so many words
 _PREDICTED = "predicted_ids"  # collected: the label that the model gives each token
@@ -66,23 +66,24 @@ class _Serving(Serving):
         }
 
     def incomplete(self, outputs):
-        """Says that words are runs of letters that stand without blanks; or that labels seem to be of
+        """Says that words are runs of letters that stand without blanks, and that labels seem to be of
         entities, and are no tags of one scheme: there are no entities."""
+        sentences = []
         if any(_RUN.search(word.decode("utf-8", "ignore")) for word in np.ravel(outputs.get("words", ()))):
-            return (
+            sentences.append(
                 "texts in Thai, Lao, Burmese, Khmer or kana are cut into words at blanks and marks alone, so "
                 "a run of letters has one label, that of its first token; put blanks between the words."
             )
         labels = self.task.labels
         tags = [label for label in labels if is_tag(label)]
-        if self.task.tag_by_label or not tags:
-            return None
-        others = shown(sorted({*labels} - {*tags}) or list(labels))
-        return (
-            f"the labels {others} are no tags of one scheme, such as B-PER and I-PER, so answers hold words "
-            "with labels and no entities; labels that are types without a prefix may be called I-TYPE "
-            "(id2label of a config.json)."
-        )
+        if tags and not self.task.tag_by_label:
+            others = shown(sorted({*labels} - {*tags}) or list(labels))
+            sentences.append(
+                f"the labels {others} are no tags of one scheme, such as B-PER and I-PER, so answers hold "
+                "words with labels and no entities; labels that are types without a prefix may be called "
+                "I-TYPE (id2label of a config.json)."
+            )
+        return " ".join(sentences) or None
 
     def same_answers(self, outputs, expected, batch):
         """For each labelled token whether the label is the same; without labels, for each real token."""

@@ -259,8 +259,11 @@ def test_nothing_that_answers_must_be_compiled(finetuned_run, pretraining_run, m
 
 @pytest.mark.slow
 def test_a_tagger_says_that_scripts_without_blanks_are_cut_at_marks_alone(caplog):
-    loaded = random_task_model(TASKS["token_classification"](("O", "B-PER", "I-PER")))
-    loaded.predict(["the a", "\u6771\u4eac\u3067", "\u0e41\u0e21\u0e27 \u0e23\u0e31\u0e01"])
-    assert "in Thai" not in caplog.text
-    loaded.predict("\u0e09\u0e31\u0e19\u0e23\u0e31\u0e01\u0e41\u0e21\u0e27\u0e21\u0e32\u0e01")
+    """Of whole sentences, not of long words; a sentence about labels is said beside it."""
+    loaded = random_task_model(TASKS["token_classification"](("O", "B-PER", "odd")))
+    loaded.predict(["the a", "東京で", "コミュニケーション", "แมว ประเทศไทย"])
+    assert "in Thai" not in caplog.text and "are no tags of one scheme" in caplog.text
+    caplog.clear()
+    loaded.predict("ฉันรักแมวของประเทศไทยมาก")
+    assert "are no tags of one scheme" in caplog.text
     assert "texts in Thai, Lao, Burmese, Khmer or kana are cut into words at blanks" in caplog.text
