@@ -37,7 +37,7 @@ class InterpreterPool:
     def __init__(self, make: Callable[..., Any], path, num_threads: int):
         self._make, self._path, self._content = make, str(path), Path(path).read_bytes()
         if not self._content:
-            raise ValueError(f"{path} is no LiteRT file: it is empty.")
+            raise ValueError(f"{path} is no LiteRT file, or damaged: it is empty.")
         self._most = max(1, min(num_cores() // num_threads, _MOST_BYTES // max(1, len(self._content))))
         self._begin()
         with self.borrowed() as runners:

@@ -112,7 +112,7 @@ def test_pairs_where_none_are_expected_are_refused_before_any_weight_is_read(fin
         ),
         (
             "run_evaluation",
-            ["--eval_file=b.tsv", "--run_dir={0}", "--html_file={0}/old.html", "--overwrite"],
+            ["--eval_file=b.tsv", "--run_dir={0}", "--output_file={0}/empty.txt", "--overwrite"],
             "is the input",
         ),
         (
