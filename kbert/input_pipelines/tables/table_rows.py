@@ -111,7 +111,7 @@ def _import_pyarrow(file):
 
 
 def _schema(table):
-    return getattr(table, "schema_arrow", None) or table.schema
+    return table.schema_arrow if hasattr(table, "schema_arrow") else table.schema
 
 
 def _batches(table, file_format, columns):

@@ -135,3 +135,8 @@ def test_rows_that_pyarrow_leaves_out_are_damage(tmp_path, monkeypatch):
     )
     with pytest.raises(ValueError, match="is not a whole parquet file .1 of its 2 rows can be read.; make"):
         list(read_table_rows(path, "parquet", ["text"]))
+
+
+def test_a_table_without_columns_has_none(tmp_path):
+    path = write_parquet(tmp_path / "a.parquet", pa.table({}))
+    assert column_names(path, "parquet") == [] == list(read_table_rows(path, "parquet", []))
