@@ -138,7 +138,7 @@ def _train(task, place, padding, data):
                 warmup_proportion=NUM_WARMUP_STEPS / NUM_STEPS,
                 dropout_prob=0.0,
                 max_seq_length=LENGTH,
-                dataset=DatasetConfig(tag_scheme="none"),
+                dataset=DatasetConfig(tag_scheme="none" if task == "token_classification" else "auto"),
                 **common,
             )
             finetune(config, place / padding, data / f"{task}.jsonl", init_checkpoint=place / "start")
