@@ -23,10 +23,10 @@ from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
 from kbert.config import DatasetConfig, FinetuningConfig, OptimizerConfig, PretrainingConfig
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.pretraining import pretrain
-from kbert.input_pipelines import batches
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from kbert.tokenization.vocabulary import Vocabulary
+from kbert.training import phases
 from tests.peers.families import AFTER_ROBERTA, DISTIL, MODERN, OTHER_VOCABULARIES, SMALL, TOKENS, run_peer
 from tfrecords_tools.create_pretraining_data import create_pretraining_data
 
@@ -149,13 +149,13 @@ def _keep_batches(monkeypatch):
     """An empty dict, into which come the batches that the next training draws."""
     kept = {}
 
-    def training_batches(*arguments, draw=batches.training_batches, **options):
+    def training_batches(*arguments, draw=phases.training_batches, **options):
         drawn = draw(*arguments, **options)
         for step, batch in enumerate(drawn.take(NUM_STEPS).as_numpy_iterator()):
             kept.update({f"{step}/{name}": value for name, value in batch.items()})
         return drawn
 
-    monkeypatch.setattr(batches, "training_batches", training_batches)
+    monkeypatch.setattr(phases, "training_batches", training_batches)
     return kept
 
 
