@@ -261,11 +261,12 @@ def _table_records(table, dataset, columns, wanted, with_labels, problems):
         require_columns(header, file, columns, dataset, problems)
         problems.raise_all()
         read = [column for column in wanted if column in header]
-        readable = table_rows.readable_columns(file, table.file_format) if with_labels else []
-        if with_labels and len(read) < len(wanted):  # what the file has belongs in the message
-            read = readable
-        elif ANSWER in readable and ANSWER not in read:
-            read.append(ANSWER)
+        if with_labels and (len(read) < len(wanted) or ANSWER in {*header} - {*read}):
+            readable = table_rows.readable_columns(file, table.file_format)
+            if len(read) < len(wanted):  # what the file has belongs in the message
+                read = readable
+            elif ANSWER in readable:
+                read.append(ANSWER)
         # Without labels it still counts that there is such a column.
         unread = {dataset.label: None} if dataset.label in {*header} - {*read} else {}
         for where, record in table_rows.read_rows(file, table.file_format, read):

@@ -37,9 +37,9 @@ def input_files(patterns) -> list[Path]:
         path = Path(pattern)
         matches = [path] if path.exists() else [Path(match) for match in glob(str(pattern), recursive=True)]
         files = _files_below(path) if path.is_dir() else [match for match in matches if match.is_file()]
-        folders_here = [match for match in matches if match.is_dir() and _files_below(match)]
+        folders_here = [match for match in matches if match.is_dir()]
         folders |= dict.fromkeys(folders_here, pattern)
-        if not files and not folders_here:
+        if not files and not any(map(_files_below, folders_here)):
             problem = "holds no files" if path.is_dir() else "matches no file"
             raise ValueError(
                 f"input {str(pattern)!r} {problem}; "
@@ -85,7 +85,7 @@ def _require_folders_read(folders, files):
     """Refuses a glob such as `corpus/*` that matches folders where nothing takes what they hold; ** does."""
     read = {parent for file in files for parent in file.parents}
     for folder, pattern in folders.items():
-        if folder not in read:
+        if folder not in read and _files_below(folder):
             raise ValueError(
                 f"input {str(pattern)!r} matches the folder {folder}, but not the files in it; give the "
                 "folder itself too, or a glob of files alone such as 'corpus/*.txt'."

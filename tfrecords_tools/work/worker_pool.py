@@ -183,7 +183,10 @@ def _same_path():
         yield
     finally:
         for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def workers_worth(num_bytes: int) -> int:
