@@ -14,13 +14,13 @@ from kbert.checkpoints import HUGGING_FACE, KBERT
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint, RecordedTask
 from kbert.checkpoints.file_settings import with_file_settings
 from kbert.checkpoints.formats import write_checkpoint
+from kbert.checkpoints.hugging_face.absent_files import warn_of_mean
 from kbert.checkpoints.kbert_run import run_config
 from kbert.checkpoints.model_loading import build_model, task_from_checkpoint
 from kbert.checkpoints.report import Report
 from kbert.checks import require_length, with_checked_arguments, with_checked_values
 from kbert.cli.commands import export_package
 from kbert.cli.progress import activity
-from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig, TrainingConfig
 from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig, require_dimensions
 from kbert.config.vectors_config import VectorsConfig
@@ -462,11 +462,7 @@ class LoadedModel(TextAnswers):
                 )
             return self._embed_by_task(batch, prompt, task)
         if pooling is None and not self.makes_vectors and self._is_of_transformers:
-            warn_once(
-                f"{self.source} has no modules.json, so embed takes the mean of all tokens. A model of "
-                "sentence-transformers has one, which a cache that others filled may lack: get it whole, by "
-                "hf://ORG/NAME; for a plain encoder give a pooling."
-            )
+            warn_of_mean(self.source, "embed", "give a pooling")
         config = self._chosen_pooling(pooling, normalize)
         width = config.width(self.config.hidden_size)
         require_dimensions("dimensions", width if dimensions is None else dimensions, width)

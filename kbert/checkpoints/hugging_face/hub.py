@@ -4,6 +4,7 @@ The package huggingface_hub, an optional extra, downloads them, with its cache a
 HF_HOME, HF_HUB_CACHE, HF_HUB_OFFLINE, HF_TOKEN, HF_ENDPOINT. What is in its cache is found without it.
 """
 
+import contextlib
 import os
 import re
 from pathlib import Path
@@ -94,7 +95,7 @@ _WITH_MODULES = (
     *("sentence-transformers/", "intfloat/e5-", "intfloat/multilingual-e5-", "thenlper/gte-"),
     *("BAAI/bge-small-", "BAAI/bge-base-", "BAAI/bge-large-", "BAAI/bge-m3"),  # bge-reranker gives no vectors
 )
-_WITH_CONFIG = (".Pooling", ".SpladePooling", ".Dense")  # modules
+_WITH_CONFIG = (".Pooling", ".SpladePooling", ".Dense", ".MultiVectorMask")  # modules
 _TOKENIZERS = ("vocab.txt", "vocab.json", "tokenizer.json", "*.model", "assets/tokenizer/vocabulary.txt")
 _FORM = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 
@@ -165,7 +166,21 @@ def download(name: str) -> Path:
             f"{name}: {folder} lacks modules.json or a folder that it names, which say how vectors are made; "
             "the cache holds a part of the model. Connect to the network, so that the rest is downloaded."
         )
+    if (folder / "modules.json").is_file():
+        _mark_absent(repository, folder)
     return folder
+
+
+def _mark_absent(repository, folder):
+    """Has the cache remember which settings of texts the hub does not have, for a reader without network."""
+    import huggingface_hub
+    from huggingface_hub import errors
+
+    for name in ("config_sentence_transformers.json", "sentence_bert_config.json"):
+        file = {"repo_id": repository, "filename": name, "revision": folder.name}
+        if huggingface_hub.try_to_load_from_cache(**file) is None:
+            with contextlib.suppress(OSError, errors.HfHubHTTPError):
+                huggingface_hub.hf_hub_download(**file)
 
 
 def find_model(name: str) -> Path | None:

@@ -112,7 +112,7 @@ def read_token_model(modules, shared, report):
     shared.pop("truncate_dim", None)
     shared.pop("max_active_dims", None)
     (mask,) = (module for module in modules if module.kind == "MultiVectorMask")
-    settings = read_json_object(mask.file) if mask.file.is_file() else {}
+    settings = read_json_object(mask.file)
     check_keys("MultiVectorMask/config.json", settings, mask.file, report)
     shared["skiplist_words"] = json_texts(settings, "skiplist_words", mask.file, [])
     tasks = settings.get("skiplist_tasks")

@@ -13,6 +13,7 @@ import dataclasses
 from pathlib import Path
 
 from kbert.checkpoints import HUGGING_FACE
+from kbert.checkpoints.hugging_face.absent_files import note_absence
 from kbert.checkpoints.hugging_face.folder_keys import check_keys
 from kbert.checkpoints.hugging_face.sentence_models import (
     CROSS_ENCODER,
@@ -66,6 +67,13 @@ def read_sentence_modules(path, report: Report | None = None) -> SentenceModules
     """
     folder, report = Path(path), report or Report(HUGGING_FACE, str(path))
     settings = read_sentence_settings(folder, report)
+    if not (folder / SENTENCE_FILE).is_file():
+        note_absence(
+            folder / SENTENCE_FILE,
+            "there are no prompts, and how answers are cut and compared is the usual way",
+            report,
+            is_common=True,  # before release 2, and of some who write folders by hand
+        )
     modules = _read_modules(folder, report)
     model = settings.pop("model_type") or model_kind({module.kind for module in modules})
     require_modules(model, [module.kind for module in modules], folder)
@@ -173,6 +181,9 @@ def _read_transformer(folder, model, report):
     """(what its file of settings says, the file); the first of the seven names that is there."""
     source = next((folder / name for name in LENGTH_FILES if (folder / name).is_file()), None)
     settings = read_json_object(source) if source else {}
+    if source is None:
+        consequence = "length and casing of texts are those of the tokenizer and the encoder"
+        note_absence(folder / LENGTH_FILES[0], consequence, report)
     check_keys(LENGTH_FILES[0], settings, source, report)
     task, output, name = _GIVEN[model]
     modalities = json_value(settings, "modality_config", dict, source, {})

@@ -61,11 +61,14 @@ class LocalHub:
             status, headers = 401, {"X-Error-Code": "GatedRepo"}
         else:
             commit, folder = self.revisions[repository, revision]
+            file = folder / "/".join(parts[2:])
             if is_api:
                 facts = tree(folder) if "tree" in parts else {"id": repository, "sha": commit}
                 body = json.dumps(facts).encode()
+            elif not file.is_file():
+                status, headers = 404, {"X-Repo-Commit": commit, "X-Error-Code": "EntryNotFound"}
             else:
-                body = (folder / "/".join(parts[2:])).read_bytes()
+                body = file.read_bytes()
                 headers = {"X-Repo-Commit": commit, "ETag": f'"{hashlib.sha1(body).hexdigest()}"'}
         request.send_response(status)
         for name, value in ({"Content-Length": str(len(body))} | headers).items():

@@ -10,11 +10,14 @@ import kbert
 from kbert.checkpoints.hugging_face.sentence_transformers import read_sentence_modules
 from kbert.checkpoints.hugging_face.sentence_writing import write_sentence_modules
 from kbert.checkpoints.report import Report
+from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
 from kbert.config.pooling_config import PoolingConfig
 from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import finetune
+from kbert.experiments.init import Init
+from kbert.experiments.start import Start
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from kbert.tasks import TASKS
@@ -55,6 +58,20 @@ def regression(start, tmp_path_factory):
     task, metrics = finetune(config, folder / "run", *files, init_checkpoint=start)
     assert task.pooling == THEIRS
     return config, files, RunDirectory(folder / "run"), metrics
+
+
+def test_a_training_says_that_its_start_names_no_pooling(start, pretraining_run, tmp_path, caplog):
+    convert_checkpoint(pretraining_run.path, tmp_path / "plain", "hugging_face", encoder_only=True)
+
+    def warns(checkpoint, **settings):
+        warn_once.cache_clear()
+        caplog.clear()
+        task = TASKS["multiple_negatives_ranking"](**settings)
+        Start(config_of(task.name), Init(checkpoint), tmp_path / "run", task)
+        return "so the training takes the mean of all tokens" in caplog.text
+
+    assert warns(tmp_path / "plain")
+    assert not any((warns(tmp_path / "plain", pooling="cls"), warns(start), warns(pretraining_run.path)))
 
 
 @pytest.fixture(scope="module")

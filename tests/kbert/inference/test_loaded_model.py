@@ -268,4 +268,4 @@ def test_vectors_of_a_folder_that_names_no_pooling_say_so(finetuned_run, tmp_pat
     load(finetuned_run.path).embed("the a")
     assert "modules.json" not in caplog.text
     loaded.embed("the a")
-    assert f"{tmp_path / 'folder'} has no modules.json, so embed takes the mean" in caplog.text
+    assert f"{tmp_path / 'folder'} has no modules.json that says how vectors" in caplog.text

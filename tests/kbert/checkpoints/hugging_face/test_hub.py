@@ -159,6 +159,17 @@ def test_only_what_a_reader_needs_is_downloaded(online, models):
 
 
 @pytest.mark.slow
+def test_the_cache_remembers_which_settings_of_texts_the_hub_lacks(online, server):
+    home, folders, _ = online
+    marks = folders["modules"].parents[1] / ".no_exist" / folders["modules"].name
+    assert files(marks) == {"sentence_bert_config.json"}
+    assert not (folders["model"].parents[1] / ".no_exist").exists()  # none of sentence-transformers
+    count = len(server.requests)
+    run(DOWNLOAD, GOOD["modules"], home=home, HF_ENDPOINT=server.url)
+    assert not any("sentence_bert" in path for _, path in server.requests[count:])
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("case", BAD)
 def test_each_failure_has_its_sentence(online, case):
     assert online[1][case].startswith(BAD[case][1])

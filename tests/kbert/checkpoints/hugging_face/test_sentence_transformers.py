@@ -34,6 +34,8 @@ VECTORS = (
     "cls_and_mean", "cut_to_8", "lasttoken", "length_file_of_distilbert", "mean_sqrt_len", "dense_tanh",
     "dense_identity_nobias",
 )  # fmt: skip
+ABSENT = ("sentence_bert_config.json", "config_sentence_transformers.json")
+COMMIT = "1" * 40
 QUERY = {"query": "find the text: ", "document": "text: "}
 
 
@@ -91,6 +93,32 @@ def test_without_a_length_it_is_the_tokenizers_or_the_positions(folder):
     assert read_checkpoint(folder).max_seq_length == 16
     edit(folder / "tokenizer_config.json", model_max_length=12)
     assert read_checkpoint(folder).max_seq_length == 12
+
+
+@pytest.mark.parametrize("known", [(), ("sentence_bert_config.json",), ABSENT], ids=len)
+def test_a_cache_is_believed_only_where_it_says_that_the_hub_lacks_a_file(folder, tmp_path, caplog, known):
+    """Where programs have asked for some files alone, others may be on the hub."""
+    place = tmp_path / "models--org--name"
+    snapshot, marks = (shutil.copytree(folder, place / name / COMMIT) for name in ("snapshots", ".no_exist"))
+    shutil.rmtree(marks)
+    for name in known:
+        (marks / name).parent.mkdir(parents=True, exist_ok=True)
+        (marks / name).touch()
+    (snapshot / ABSENT[1]).unlink()
+    (tmp_path / "link").symlink_to(snapshot)
+    notes = read_checkpoint(tmp_path / "link").report.notes
+    for name in ABSENT:
+        assert any(f"{name} is not there" in note for note in notes) is (name not in known)
+        assert (f"{name} is not there" in caplog.text) is (name not in known)
+    assert ("by hf://org/name." in caplog.text) is (len(known) < 2)
+
+
+def test_a_copy_without_the_length_of_texts_is_warned_of(folder, caplog):
+    """sentence-transformers has always written it; prompts only from release 2 on."""
+    (folder / ABSENT[1]).unlink()
+    notes = read_checkpoint(folder).report.notes
+    assert all(any(f"{name} is not there" in note for note in notes) for name in ABSENT)
+    assert "copy all files" in caplog.text and ABSENT[1] not in caplog.text
 
 
 def test_what_a_folder_says_is_kept_and_written_back(folder, tmp_path):

@@ -1,0 +1,68 @@
+"""Files that a folder lacks: the model has none, or they were not downloaded or copied."""
+
+from pathlib import Path
+
+from kbert.checkpoints.report import Report
+from kbert.cli.warn_once import warn_once
+
+
+def note_absence(file: Path, consequence: str, report: Report, is_common: bool = False):
+    """Notes that a file is not there, and warns where the model may have it.
+
+    huggingface_hub brings files one by one, and marks in `.no_exist` those that the hub does not have
+    (huggingface.co/docs/huggingface_hub/guides/manage-cache): these need no word.
+
+    Args:
+      file: where it would lie.
+      consequence: what is taken in its place.
+      report: takes the note.
+      is_common: whether whole models lack it too; then a folder outside the cache is not warned of.
+    """
+    snapshot = _snapshot(file)
+    if snapshot and (snapshot.parents[1] / ".no_exist" / snapshot.name / _inside(file, snapshot)).is_file():
+        return
+    sentence = f"{file} is not there, so {consequence}"
+    report.note(sentence)
+    if snapshot:
+        name = snapshot.parents[1].name.removeprefix("models--").replace("--", "/")
+        warn_once(
+            f"{sentence}; the cache may hold a part of the model. Get the rest once with a network, by "
+            f"hf://{name}."
+        )
+    elif not is_common:
+        warn_once(f"{sentence}; if this is a copy, copy all files of the folder.")
+
+
+def warn_of_mean(source, taker: str, mend: str):
+    """Warns where vectors are made of a folder of transformers, which does not say how.
+
+    Args:
+      source: what the user named.
+      taker: what makes them.
+      mend: what a user of a plain encoder does instead.
+    """
+    warn_once(
+        f"{source} has no modules.json that says how vectors are made, so {taker} takes the mean of all "
+        "tokens. A model of sentence-transformers has one, which a cache that others filled may lack: get it "
+        f"whole, by hf://ORG/NAME; for a plain encoder {mend}."
+    )
+
+
+def _snapshot(file):
+    """The folder of a commit in huggingface_hub's cache that a file lies in, or None."""
+    return next(
+        (
+            folder
+            for folder in _real(file).parents
+            if folder.parent.name == "snapshots" and folder.parents[1].name.startswith("models--")
+        ),
+        None,
+    )
+
+
+def _inside(file, snapshot):
+    return _real(file).relative_to(snapshot)
+
+
+def _real(file):
+    return file.parent.resolve() / file.name  # the folder may be a link; in a cache files are, to blobs
