@@ -37,7 +37,7 @@ def free_port():
 
 
 @pytest.mark.slow
-def test_a_container_is_asked_as_both_clouds_ask(two_versions):
+def test_a_container_is_asked_as_both_clouds_ask(two_versions, tmp_path):
     port = free_port()
     variables = {"AIP_HTTP_PORT": str(port), "AIP_HEALTH_ROUTE": HEALTH, "AIP_PREDICT_ROUTE": PREDICT}
     process = WarmProcess(
@@ -62,16 +62,21 @@ def test_a_container_is_asked_as_both_clouds_ask(two_versions):
         assert status == 200 and answer["predictions"][0]["label"] == "short"
         status, answer = ask(url + "/invocations", b"short\nlonger", "text/csv")
         assert status == 400 and answer["error"].startswith("The body is no JSON")
-        # With so many tokens the two do not run together.
-        work = {"signature_name": "work", "instances": ["2000", "x" * 20_000]}
+        end = tmp_path / "end"
         requests = [
-            threading.Thread(target=lambda: slow.append(ask(url + "/invocations", work)[0])) for _ in range(2)
+            threading.Thread(target=lambda body=body: slow.append(ask(url + "/invocations", body)[0]))
+            for body in (
+                {"signature_name": "wait", "instances": [str(end)]},
+                {"signature_name": "work", "instances": ["1"]},
+            )
         ]
-        for request in requests:
-            request.start()
+        requests[0].start()
+        wait_until((tmp_path / "end.runs").exists)
+        requests[1].start()
         wait_until(lambda: _waits(url))
         assert ask(url + "/ping")[0] == 200 and slow == []
         process.send_signal(signal.SIGTERM)
+        end.touch()
         for request in requests:
             request.join()
         assert process.wait(timeout=120) == 0 and slow == [200, 200]

@@ -76,7 +76,8 @@ def test_a_process_that_loads_can_be_stopped():
 
 
 @pytest.mark.slow
-def test_sigterm_lets_running_requests_end_and_each_request_has_a_line(asked_model_dir):
+def test_sigterm_lets_running_requests_end_and_each_request_has_a_line(asked_model_dir, tmp_path):
+    end = tmp_path / "end"
     flags = ("--model_name=length", "--port=0", "--rest_api_port=0")
     process = WarmProcess("kbert", "serve", asked_model_dir, *flags)
     try:
@@ -89,20 +90,22 @@ def test_sigterm_lets_running_requests_end_and_each_request_has_a_line(asked_mod
         assert asked.whole("GET", "/a%0AgRPC%20forged")[0] == 404
 
         def ask_rest():
-            body = {"signature_name": "work", "instances": ["1000"]}
+            body = {"signature_name": "wait", "instances": [str(end)]}
             answers["REST"] = asked.post("/v1/models/length:predict", body)[0]
 
         def ask_grpc():
             with grpc.insecure_channel(f"localhost:{port}") as channel:
                 stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
-                request = request_of(["1000"], signature_name="work")
+                request = request_of(["1"], signature_name="work")
                 answers["gRPC"] = list(stub.Predict.future(request).result().outputs)
 
         threads = [threading.Thread(target=ask) for ask in (ask_rest, ask_grpc)]
-        for thread in threads:
-            thread.start()
+        threads[0].start()
+        wait_until((tmp_path / "end.runs").exists)
+        threads[1].start()
         wait_until(lambda: b"kbert_queue_length 1.0" in asked.whole("GET", "/metrics")[2])
         process.send_signal(signal.SIGTERM)
+        end.touch()
         for thread in threads:
             thread.join()
         assert process.wait(timeout=120) == 0
@@ -110,7 +113,7 @@ def test_sigterm_lets_running_requests_end_and_each_request_has_a_line(asked_mod
     finally:
         process.kill()
     assert answers == {"REST": 200, "gRPC": ["trace"]} and "Traceback" not in log
-    line = r"total=[\d.]+ms texts=1 tokens=3 queue=[\d.]+ms tokenization=in the graph inference=[\d.]+ms"
+    line = r"total=[\d.]+ms texts=1 tokens=\d+ queue=[\d.]+ms tokenization=in the graph inference=[\d.]+ms"
     assert re.search(r"^POST /v1/models/length:predict 200 " + line, log, re.M), log
     assert re.search(r"^gRPC Predict OK " + line, log, re.M), log
     assert "GET /a%0AgRPC%20forged 404 " in log, "a path makes no lines of its own"

@@ -17,6 +17,15 @@ class AskedModel(TextLength):
         return {"trace": tf.fill([tf.size(text)], tf.linalg.trace(product))}
 
     @tf.function(input_signature=[TEXT])
+    def wait(self, text):
+        """Makes a file `TEXT.runs` and ends when there is a file `TEXT`."""
+        tf.io.write_file(text[0] + ".runs", "")
+        rounds = 0  # an answer: a loop that gives none is left out of the graph
+        while tf.size(tf.io.matching_files(text[0])) == 0:
+            rounds += 1
+        return {"rounds": tf.fill([tf.size(text)], rounds)}
+
+    @tf.function(input_signature=[TEXT])
     def letters(self, text):
         """Letters padded to the longest text: an answer whose shape depends on the other texts."""
         return {"letters": tf.strings.unicode_split(text, "UTF-8").to_tensor("")}
@@ -40,6 +49,7 @@ def save_asked_model(folder, bias: float = 0.0) -> str:
         "odd": module.odd_outputs,
         "weigh": module.weigh,
         "work": module.work,
+        "wait": module.wait,
         "letters": module.letters,
         "number": module.number,
         "repeat": module.repeat,

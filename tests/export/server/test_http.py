@@ -221,9 +221,9 @@ def test_what_is_not_http_is_answered_with_400(asked, sent):
     assert status_of(answer) == 400 and b'{"error"' in answer
 
 
-def test_nobody_runs_a_request_whose_client_has_gone(asked, server, monkeypatch):
-    """The first may run already; those that wait behind it do not."""
-    session, signatures = server.service.queue._session, []
+def test_nobody_runs_a_request_whose_client_has_gone(asked, server, monkeypatch, tmp_path):
+    """The first runs already; those that wait behind it do not."""
+    session, signatures, queue = server.service.queue._session, [], server.service.queue
     run = session.run
 
     def noted(signature, *arguments):
@@ -231,10 +231,14 @@ def test_nobody_runs_a_request_whose_client_has_gone(asked, server, monkeypatch)
         return run(signature, *arguments)
 
     monkeypatch.setattr(session, "run", noted)
-    long = {"signature_name": "work", "instances": ["1000"]}
-    for _ in range(3):
+    end = tmp_path / "end"
+    for signature, text in (("wait", str(end)), ("work", "1"), ("letters", "a")):
+        waiting = queue.length
         with socket.create_connection(("localhost", asked.port)) as connection:
-            connection.sendall(post(json.dumps(long).encode()))
-            time.sleep(0.05)
+            connection.sendall(post(json.dumps({"signature_name": signature, "instances": [text]}).encode()))
+            runs = tmp_path / "end.runs"
+            wait_until(runs.exists if signature == "wait" else lambda waiting=waiting: queue.length > waiting)
+    wait_until(lambda: not server._rest.server_state.connections)
+    end.touch()
     assert asked.predict({"instances": ["short"]})[0] == 200
-    assert signatures in (["work", "serving_default"], ["serving_default"])
+    assert signatures == ["wait", "serving_default"]
