@@ -382,6 +382,15 @@ class Task:
         """name -> (sum, weight). With weight 0 the sum itself is reported; it may be an array of counts."""
         return {}
 
+    def label_masks(self, labels: dict, batch) -> dict:
+        """Output -> which of its labels count in Keras's metrics, boolean; of an output without a mask all.
+
+        Args:
+          labels: output -> its labels.
+          batch: inputs, and the labels under the task's names where they are given so.
+        """
+        return {}
+
     def summarize(self, means: dict) -> dict:
         """Turns the means of losses and metrics into the metrics to report; by default unchanged."""
         return means

@@ -18,12 +18,13 @@ class TaskModel(keras.Model):
     `save`, `load_model`, `summary`, composition with other layers, `compile` and `fit` are Keras's own.
     If it is compiled without a loss, it trains on the loss of its task: `fit` then takes dicts that hold the
     features and the labels under the task's names, or the features as `x` and the labels as `y`, which needs
-    no name where the task has one label feature; metrics of every output compare it with this label. Labels
-    have the shapes of `Task.features`, and sample weights are one number for each example; (batch, 1) is
-    taken as (batch,). The loss is NaN where a label is none of the task's classes. On several replicas it is
-    the mean of theirs, as Keras's own losses are. Use kbert.training instead of `fit` for the mean over their
-    examples, for negatives of all replicas, for clipping after the all-reduce, and for resuming; and for
-    weights of losses that rise in a training (SPLADE): in `fit` they are at their end from the first step.
+    no name where the task has one label feature; metrics of every output compare it with this label, and
+    those that are means leave out what the task does not count (labels below 0 in token classification).
+    Labels have the shapes of `Task.features`, and sample weights are one number for each example; (batch, 1)
+    is taken as (batch,). The loss is NaN where a label is none of the task's classes. On several replicas it
+    is the mean of theirs, as Keras's own losses are. Use kbert.training instead of `fit` for the mean over
+    their examples, for negatives of all replicas, for clipping after the all-reduce, and for resuming; and
+    for weights of losses that rise in a training (SPLADE): in `fit` they are at their end from the start.
 
     Args:
       task: the `Task` that built it.
@@ -132,6 +133,7 @@ class TaskModel(keras.Model):
                     f"give it by name beside the others (y={{{missing[0]!r}: ...}})."
                 )
             sample_weight = x.get(EXAMPLE_WEIGHTS, sample_weight)
+            y_pred, sample_weight = _masked(self.task.label_masks(y, batch), y_pred, sample_weight)
         return super().compute_metrics(x, y, y_pred, sample_weight)
 
     def fit(self, *args, **kwargs):
@@ -228,6 +230,21 @@ class TaskModel(keras.Model):
         task = TASKS[config["task"]["name"]](**config["task"]["config"])
         model = task.build_model(keras.saving.deserialize_keras_object(config["encoder"]))
         return freeze(model, config.get("frozen", ()))
+
+
+def _masked(masks, y_pred, sample_weight):
+    """Predictions with Keras's masks, by which its means leave out what does not count, and weights of
+    examples in a form that stands beside such masks."""
+    if not masks:
+        return y_pred, sample_weight
+    y_pred = {name: tf.identity(value) for name, value in y_pred.items()}
+    for name, mask in masks.items():
+        y_pred[name]._keras_mask = mask  # as layers set it; Keras has no public way
+    if sample_weight is not None:
+        sample_weight = keras.tree.map_structure(
+            lambda weights: weights[:, None] if len(weights.shape) == 1 else weights, sample_weight
+        )
+    return y_pred, sample_weight
 
 
 def _one_array(sample_weight):

@@ -189,6 +189,10 @@ class MaskedLM(Task):
         masked_lm = correct(outputs["masked_lm_logits"], batch["masked_lm_ids"], share_ties=False)
         return {"masked_lm_accuracy": (ops.sum(masked_lm * predictions), ops.sum(predictions))}
 
+    def label_masks(self, labels, batch):
+        weights = batch.get("masked_lm_weights")
+        return {} if weights is None else {"masked_lm_logits": weights > 0}
+
     def baseline(self, batches, vocabulary):
         """`baseline_accuracy` of always answering the token that is masked most often; `baseline_token`."""
         counts = np.zeros(len(vocabulary))

@@ -121,6 +121,9 @@ class ReplacedTokenDetection(Task):
             "replaced_token_recall": (ops.sum(is_right * is_replaced), ops.sum(is_replaced * weights)),
         }
 
+    def label_masks(self, labels, batch):
+        return self._masked_lm.label_masks(labels, batch)
+
     def baseline(self, batches, vocabulary):
         """Those of the generator."""
         return self._masked_lm.baseline(batches, vocabulary)

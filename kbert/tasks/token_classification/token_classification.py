@@ -269,6 +269,9 @@ class TokenClassification(Task):
         right = correct(outputs["logits"], _label_ids(batch))
         return {"token_accuracy": (ops.sum(right * weights), ops.sum(weights))}
 
+    def label_masks(self, labels, batch):
+        return {name: ids >= 0 for name, ids in labels.items() if len(ids.shape) == 2}  # no one-hot rows
+
     def collect(self, outputs, batch):
         """`label_ids`, `word_ids` and each token's predicted label, int32 of shape (rows, max_seq_length)."""
         predicted = ops.cast(ops.argmax(outputs["logits"], axis=-1), "int32")

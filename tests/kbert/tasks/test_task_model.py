@@ -209,6 +209,37 @@ def test_metrics_of_every_output_are_those_of_the_label_wherever_it_is():
         )
 
 
+@pytest.mark.parametrize(
+    "loss", [None, {"logits": keras.losses.SparseCategoricalCrossentropy(ignore_class=-1)}]
+)
+def test_metrics_leave_out_labels_that_do_not_count(loss):
+    model = make_task("token_classification").build_model(BertEncoder(calm_config()))
+    batch, weights = make_batch("token_classification", model.encoder.config), np.float32([1, 2, 0, 0, 3, 1])
+    labels = batch["label_ids"]
+    right, counts = np.argmax(model(features(model, batch))["logits"], axis=-1) == labels, labels >= 0
+    kinds = {"metrics": {"logits": ["accuracy"]}, "weighted_metrics": {"probabilities": ["accuracy"]}}
+    model.compile(keras.optimizers.SGD(0.0), loss, **kinds)
+    y = dict.fromkeys(("logits", "probabilities"), labels) | ({} if loss else {"label_ids": labels})
+    of_tokens = np.tile(weights[:, None], (1, LENGTH))  # Keras's loss takes no others beside `ignore_class`
+    given = dict.fromkeys(y, of_tokens) if loss else weights
+    values = model.evaluate(features(model, batch), y, sample_weight=given, verbose=0, return_dict=True)
+    weighed = counts * of_tokens
+    assert values["logits_accuracy"] == pytest.approx(right[counts].mean())
+    assert values["probabilities_accuracy"] == pytest.approx((right * weighed).sum() / weighed.sum())
+
+
+def test_metrics_of_masked_words_leave_out_predictions_that_only_fill_a_row():
+    model = make_task("pretraining").build_model(BertEncoder(calm_config()))
+    batch = make_batch("pretraining", model.encoder.config)
+    batch["masked_lm_weights"][:, 1:] = 0
+    best = np.argmax(model(features(model, batch))["masked_lm_logits"], axis=-1)
+    batch["masked_lm_ids"][:, 0] = np.where([1, 1, 0, 0, 0, 0], best[:, 0], (best[:, 0] + 1) % 5)
+    y = {"masked_lm_logits": batch["masked_lm_ids"], "next_sentence_logits": batch["next_sentence_labels"]}
+    model.compile(metrics={"masked_lm_logits": ["accuracy"]}, jit_compile=False)
+    values = model.test_on_batch(batch | y, return_dict=True)
+    assert values["masked_lm_logits_accuracy"] == pytest.approx(2 / 6)
+
+
 def test_metrics_of_a_task_with_several_labels_need_them_by_output():
     model = make_task("question_answering").build_model(BertEncoder(calm_config()))
     batch = make_batch("question_answering", model.encoder.config)
