@@ -16,7 +16,7 @@ from kbert.tasks.losses import example_sum
 from kbert.tasks.pages.numbers import number_sections
 from kbert.tasks.pages.page import NUM_TOKENS, Page
 from kbert.tasks.similarity.embedding_task import EmbeddingSettings, EmbeddingTask
-from kbert.tasks.similarity.matryoshka import nested_outputs, require_nested
+from kbert.tasks.similarity.matryoshka import nested_outputs, require_dims
 from kbert.tasks.similarity.vectors import cosine
 
 _ENOUGH_SCORES = 20  # of a file, to tell that its scale is another one
@@ -96,7 +96,7 @@ class CosineSimilarity(EmbeddingTask):
                 )
 
     def check_training(self, config, examples):
-        require_nested(self, config)
+        require_dims(self.settings.matryoshka_dims, self.pooling.width(config.encoder.hidden_size))
 
     def as_cosines(self, scores):
         low, high = self.settings.lowest_score, self.settings.highest_score

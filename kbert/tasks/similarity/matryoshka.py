@@ -16,8 +16,12 @@ def nested_outputs(outputs: dict, dims: tuple[int, ...]) -> Iterator[dict]:
       outputs: have `embeddings` (rows, texts, width), of all replicas too.
       dims: the lengths.
 
+    Raises:
+      ValueError: for a length that the vectors do not have.
+
     Source: arXiv 2205.13147, section 3; sentence-transformers, losses/MatryoshkaLoss.py.
     """
+    require_dims(dims, outputs["embeddings"].shape[-1])
     if not dims:
         yield outputs
     for dimensions in dims:
@@ -31,15 +35,8 @@ def _cut(outputs, dimensions):
     return cut
 
 
-def require_dims(dims: tuple[int, ...]):
-    """Raises ValueError for lengths that no vectors have."""
+def require_dims(dims: tuple[int, ...], width: int | None = None):
+    """Raises ValueError for lengths that vectors of this width do not have; None is any width."""
     require(len(set(dims)) == len(dims), f"matryoshka_dims={list(dims)} has a number twice.")
     for dimensions in dims:
-        require_dimensions("matryoshka_dims", dimensions)
-
-
-def require_nested(task, config):
-    """Raises ValueError for lengths that the vectors of a task do not have in a training with this config."""
-    for dimensions in task.settings.matryoshka_dims:
-        width = task.pooling.width(config.encoder.hidden_size)
         require_dimensions("matryoshka_dims", dimensions, width)

@@ -13,7 +13,7 @@ from kbert.tasks.file_columns import task_files
 from kbert.tasks.similarity.embedding_task import EmbeddingSettings, EmbeddingTask
 from kbert.tasks.similarity.in_batch_loss import ranking_sums
 from kbert.tasks.similarity.in_batch_task import InBatchTask
-from kbert.tasks.similarity.matryoshka import nested_outputs, require_nested
+from kbert.tasks.similarity.matryoshka import nested_outputs, require_dims
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class MultipleNegativesRanking(InBatchTask):
 
     def check_training(self, config, examples):
         super().check_training(config, examples)
-        require_nested(self, config)
+        require_dims(self.settings.matryoshka_dims, self.pooling.width(config.encoder.hidden_size))
 
     def loss_sums(self, outputs, batch, training=False):
         nested = nested_outputs(outputs, self.settings.matryoshka_dims)

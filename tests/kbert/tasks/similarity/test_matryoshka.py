@@ -5,14 +5,16 @@ import pytest
 
 import kbert
 from kbert.config import DatasetConfig
+from kbert.encoder import BertEncoder
 from kbert.features import TARGET_FEATURE
 from kbert.tasks.similarity.cosine_similarity import CosineSimilarity
 from kbert.tasks.similarity.multiple_negatives_ranking import MultipleNegativesRanking
-from tests.conftest import tiny_finetuning_config
+from tests.conftest import tiny_encoder_config, tiny_finetuning_config
 from tests.kbert.checkpoints.hugging_face.test_sentence_transformers import golden
 from tests.kbert.experiments.small_rows import write_scored
 from tests.kbert.tasks.similarity.test_in_batch_loss import case, reference, require_replicas_add_up
 from tests.kbert.tasks.test_losses import evaluate
+from tests.kbert.tasks.test_task_model import make_batch
 
 DIMS = (5, 2, 1)
 
@@ -66,6 +68,14 @@ def test_lengths_that_vectors_do_not_have_are_refused_before_a_run(dims, sentenc
     with pytest.raises(ValueError, match=sentence):
         kbert.finetune(config, tmp_path / "run", file, init_checkpoint=pretraining_run.path)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("task", [CosineSimilarity, MultipleNegativesRanking])
+def test_lengths_that_vectors_do_not_have_are_refused_in_fit(task):
+    model = task(matryoshka_dims=(8, 17)).build_model(BertEncoder(tiny_encoder_config(num_hidden_layers=1)))
+    model.compile("sgd")
+    with pytest.raises(ValueError, match="matryoshka_dims=17 should be .* 1 to 16, the width of the vectors"):
+        model.fit(make_batch("cosine_similarity", model.encoder.config), verbose=0)
 
 
 @pytest.mark.parametrize("name", ["dense_tanh", "lasttoken", "cut_to_8"])
