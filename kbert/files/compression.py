@@ -46,12 +46,22 @@ def find_opener(path: str | Path) -> Callable:
     return compression.open if compression else open
 
 
-def beginning(path: str | Path, size: int) -> bytes:
-    """The first bytes of a file, unpacked; none of a damaged one. ValueError as above."""
+def beginning(path: str | Path, size: int, beyond_ascii: bool = False) -> bytes:
+    """The first bytes of a file, unpacked; none of a damaged one. ValueError as above.
+
+    Args:
+      path: the file.
+      size: how many bytes.
+      beyond_ascii: whether pieces of this size in which ASCII stands alone are passed over, and the one after
+        the first other is read too, which may end that one's last character.
+    """
     compression = find_compression(path)
     with find_opener(path)(path, "rb") as stream:
         with contextlib.suppress(*(compression.errors if compression else ())):
-            return stream.read(size)
+            first = stream.read(size)
+            while beyond_ascii and first and first.isascii():
+                first = stream.read(size)
+            return first + stream.read(size) if beyond_ascii else first
     return b""
 
 

@@ -64,7 +64,7 @@ def cuts_at_line_feeds(encoding: str) -> bool:
 
 
 def holds_utf8(beginning: bytes, encoding: str) -> bool:
-    """Whether the beginning of a file is UTF-8 with characters beyond ASCII, though `encoding` is expected.
+    """Whether a beginning of text is UTF-8 with characters beyond ASCII, though `encoding` is expected.
 
     In an encoding of one byte a character that is so by chance is a rarity ("Ã¶"); in others a few may be.
     """

@@ -118,7 +118,7 @@ def find_encoding(path: str | Path, encoding: str | None = None) -> str:
     """The encoding of a text file: what its byte order mark says, or UTF-8; else the one that is asked for.
 
     A file may be UTF-8 though another encoding is asked for, which other files of the same kind have. That is
-    seen in its beginning, because other text is hardly ever valid UTF-8.
+    seen where its first characters beyond ASCII stand, because other text is hardly ever valid UTF-8.
 
     Raises:
       ValueError: for UTF-16 and UTF-32 without a mark where nothing is asked for.
@@ -133,6 +133,8 @@ def find_encoding(path: str | Path, encoding: str | None = None) -> str:
     encoding = codecs.lookup(encoding).name.removesuffix("-sig")
     if (wide := unmarked_wide_encoding(first)) and wide.startswith(encoding):
         return wide  # "utf-16" alone would need a mark
+    if cuts_at_line_feeds(encoding):
+        first = beginning(path, BLOCK, beyond_ascii=True)
     return "utf-8" if holds_utf8(first, encoding) else encoding
 
 

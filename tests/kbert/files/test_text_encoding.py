@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from kbert.files.text_encoding import is_text_encoding, likely_encoding
+from kbert.files.text_encoding import BLOCK, is_text_encoding, likely_encoding
 from kbert.files.text_file import find_encoding, read_lines
 
 LINES = ["text,label", "schön \U0001f600,gut", "的 \u2028 x,y"]
@@ -80,6 +80,17 @@ def test_utf_8_is_seen_where_another_encoding_is_asked_for(tmp_path):
     assert find_encoding(path, "gb18030") == "utf-8"
     path.write_bytes("schön".encode("cp1252"))
     assert find_encoding(path, "windows-1252") == "cp1252"
+
+
+@pytest.mark.parametrize("distance", [BLOCK - 1, BLOCK, 3 * BLOCK - 1])
+@pytest.mark.parametrize("packed", [False, True])
+def test_utf_8_is_seen_however_late_it_begins(tmp_path, distance, packed):
+    """A piece of the file may end within its first character beyond ASCII."""
+    path = tmp_path / ("a.txt.gz" if packed else "a.txt")
+    for encoding in ("utf-8", "cp1252"):
+        content = b"a" * distance + "ö".encode(encoding) + b"n\n"
+        path.write_bytes(gzip.compress(content) if packed else content)
+        assert find_encoding(path, "cp1252") == encoding
 
 
 @pytest.mark.parametrize(
