@@ -294,10 +294,12 @@ def delimited_records(
     dataset: DatasetConfig,
     columns: Collection[str],
     wanted: Collection[str],
-    skip_short: bool,
+    with_labels: bool,
     problems: FileProblems,
 ) -> Iterator[tuple[str, dict[str, str]]]:
     """Yields (file and line, cells by column) of each row that has them.
+
+    A blank line is no row, except where an answer for each is wanted and there is one column: an empty cell.
 
     Args:
       path: the file.
@@ -305,7 +307,8 @@ def delimited_records(
       dataset: how it is read.
       columns: those that must be there.
       wanted: all that are looked for, see `find_layout`.
-      skip_short: whether rows with too few cells are left out and counted, instead of being a problem.
+      with_labels: whether the file is labelled. Then `dataset.skip_short_rows` says whether rows with too few
+        cells are left out and counted, instead of being a problem.
       problems: collects what is wrong.
     """
     lines = text_lines(path, dataset.encoding, problems)
@@ -321,11 +324,11 @@ def delimited_records(
             # Joined first: this is done for every row.
             in_quotes += not layout.quoted and '""' in "".join(cells) and any(map(_is_in_quotes, cells))
             yield where, dict(zip(header, cells, strict=True))
-        elif not cells:
+        elif not cells and (with_labels or len(header) > 1):
             continue
         elif not any(cell.strip() for cell in cells):
             yield where, dict.fromkeys(header, "")
-        elif skip_short and len(cells) < least:
+        elif with_labels and dataset.skip_short_rows and len(cells) < least:
             short.append(number)
         elif len(cells) < least or any(cells[len(header) :]):
             problems.add(_wrong_number(where, cells, header))

@@ -14,7 +14,6 @@ from kbert.input_pipelines.delimited_files import (
     delimited_records,
     find_layout,
     likely_format,
-    read_cells,
     require_columns,
     text_lines,
 )
@@ -74,7 +73,7 @@ def stream_rows(
 
 
 def stream_records(
-    path: str | Path, dataset: DatasetConfig, columns, with_labels: bool = True
+    path: str | Path, dataset: DatasetConfig, columns, with_labels: bool = True, optional: Iterable[str] = ()
 ) -> Iterator[tuple[str, dict]]:
     """Yields (where, columns by name) row by row: the file and line (or row) for messages, and its values.
 
@@ -85,7 +84,7 @@ def stream_records(
     def read(record, label, where):
         return where, record
 
-    return stream_examples(path, dataset, columns, read, with_labels)
+    return stream_examples(path, dataset, columns, read, with_labels, optional=optional)
 
 
 def stream_examples(
@@ -152,8 +151,7 @@ def _records(path, dataset, columns, optional, with_labels, problems):
     elif (file_format := _file_format(path, dataset)) == "jsonl":
         records = _json_records(path, dataset, problems)
     else:
-        skip_short = with_labels and dataset.skip_short_rows
-        records = delimited_records(path, file_format, dataset, columns, wanted, skip_short, problems)
+        records = delimited_records(path, file_format, dataset, columns, wanted, with_labels, problems)
     records = _not_empty(records, path, problems)
     yield from _with_texts(records, path, dataset, problems) if with_labels else records
 
@@ -292,29 +290,6 @@ def _json_records(path, dataset, problems):
     is_nested = isinstance(record, dict) and any(isinstance(cell, list | dict) for cell in record.values())
     if number == 1 and is_nested and problems:
         problems.add_hint(f"Its one object may hold all rows; {AS_LINES}")
-
-
-def count_rows(path: str | Path, dataset: DatasetConfig) -> int:
-    """The number of rows of a labelled file, without a look into them: much faster than reading.
-
-    Rows that `dataset.skip_short_rows` and `dataset.skip_empty_rows` leave out are counted too.
-
-    Raises:
-      ValueError: when the file is missing, damaged, in another encoding, or has broken quotes.
-    """
-    path, problems = Path(path), FileProblems(path)
-    if table := find_table(path, dataset.file_format):
-        return sum(table_rows.count_rows(file, table.file_format) for file in table.files)
-    lines = text_lines(path, dataset.encoding, problems)
-    if (file_format := _file_format(path, dataset)) == "jsonl":
-        number = sum(1 for line in lines if line.strip())
-    else:
-        layout = find_layout(
-            lines, path, file_format, dataset, (*dataset.text_columns, dataset.label), problems
-        )
-        number = sum(1 for _, cells in read_cells(lines, path, layout, problems) if cells)
-    problems.raise_all()
-    return number
 
 
 def read_header(path: str | Path, dataset: DatasetConfig, wanted: Iterable[str] = ()) -> list[str]:

@@ -53,7 +53,7 @@ def count_rows(path: str | Path, dataset: DatasetConfig | None = None) -> int:
     dataset = _with_own_format(path, dataset)
     if table := find_table(path, dataset.file_format):
         return sum(table_rows.count_rows(file, table.file_format) for file in table.files)
-    return sum(1 for _ in _read_records(path, dataset))
+    return sum(1 for _ in _read_records(path, dataset, ()))
 
 
 def examples_of_file(
@@ -117,7 +117,7 @@ def _rows_with_inputs(path, inputs, dataset):
     if not table:
         advice = "" if dataset.file_format else _LINES_ADVICE
         columns = _match_columns(_header(path, dataset, inputs), path, inputs, dataset, advice)
-        records = _read_records(path, dataset, _names_in(columns))
+        records = _read_records(path, dataset, inputs, _names_in(columns))
         return (_example(record, columns, path) for record in records)
     read = []
     for file in table.files:
@@ -154,8 +154,10 @@ def examples_from_table(
     return examples
 
 
-def whole_rows(path: str | Path, dataset: DatasetConfig | None = None) -> Iterator[dict]:
-    """All columns of each row, where `examples_from_columns` reads those of inputs.
+def whole_rows(
+    path: str | Path, inputs: Collection[tuple[str, ...]], dataset: DatasetConfig | None = None
+) -> Iterator[dict]:
+    """All columns of each row, where `examples_from_columns` reads those of inputs. Its arguments.
 
     Raises:
       ValueError: for a name that two columns have, and a column that cannot be read; and as
@@ -168,8 +170,8 @@ def whole_rows(path: str | Path, dataset: DatasetConfig | None = None) -> Iterat
             _require_different(columns, file)
             yield from (row for _, row in table_rows.read_rows(file, table.file_format, columns))
         return
-    _require_different(read_header(path, dataset), path)
-    yield from _read_records(path, dataset)
+    _require_different(_header(path, dataset, inputs), path)
+    yield from _read_records(path, dataset, inputs)
 
 
 def _require_different(header, path):
@@ -289,8 +291,9 @@ def _file_format(path, dataset):
     return dataset.file_format or format_by_name(path)
 
 
-def _read_records(path, dataset, columns=()):
-    return (record for _, record in stream_records(path, dataset, columns, with_labels=False))
+def _read_records(path, dataset, inputs, columns=()):
+    records = stream_records(path, dataset, columns, with_labels=False, optional=_known(dataset, inputs))
+    return (record for _, record in records)
 
 
 _LINES_ADVICE = " A file with a text in each line, and no columns, has another ending, such as .txt."
@@ -345,9 +348,12 @@ def _require_no_misspelt(unread, file, inputs, columns):
 
 
 def _header(path, dataset, inputs):
-    """The names of a file's columns, looked for by the names that may be read."""
-    named = (dataset.text, dataset.text_pair, *dataset.choices)
-    return read_header(path, dataset, {*filter(None, named), *(name for names in inputs for name in names)})
+    return read_header(path, dataset, _known(dataset, inputs))
+
+
+def _known(dataset, inputs) -> set[str]:
+    """All names of columns that may be read: what finds the delimiter, which is one in every reading."""
+    return {*dataset.text_columns, *(name for names in inputs for name in names)}
 
 
 def _near(header, inputs, named) -> str:

@@ -177,10 +177,14 @@ def _check_files(flags):
     return number
 
 
+def _inputs(source):
+    """The inputs of each signature of the task that answers texts."""
+    return (source.task.serving.inputs, *source.task.serving.other_inputs.values())
+
+
 def _examples(source, flags, num_texts):
     """(the examples, how many there are or None, how many to read ahead or None)."""
-    serving = source.task.serving
-    inputs = (serving.inputs, *serving.other_inputs.values())
+    inputs = _inputs(source)
     examples = _flag_examples(source, flags)
     one_by_one = 1 if flags.batch_size == 1 else None
     if examples:
@@ -201,7 +205,7 @@ def _writes_table(flags):
 def _whole_rows(source, flags):
     """All columns of --input_file, which a table of answers repeats; None where there is no such file."""
     if flags.input_file and has_columns(flags.input_file, source.dataset):
-        return whole_rows(flags.input_file, source.dataset)
+        return whole_rows(flags.input_file, _inputs(source), source.dataset)
     return None
 
 

@@ -11,7 +11,7 @@ from backports import zstd
 from kbert.config import DatasetConfig
 from kbert.files.file_format import FORMATS, TABLES
 from kbert.inference.answer_files import find_format
-from kbert.input_pipelines.labelled_files import count_rows, read_rows
+from kbert.input_pipelines.labelled_files import read_rows
 from kbert.input_pipelines.unlabelled_files import examples_of_file, texts_and_pairs
 from kbert.runs.columns_of_run import count_inputs_of_run
 from kbert.tasks.token_classification.tagged_sentences import read_tagged_sentences
@@ -63,7 +63,6 @@ def number(count):
 
 READERS = {
     "labelled file": lambda path: [row.text for row in read_rows(path, DatasetConfig())],
-    "rows of a labelled file": number(lambda path: count_rows(path, DatasetConfig())),
     "tagged words": lambda path: [
         " ".join(sentence.words) for sentence in read_tagged_sentences(path, DatasetConfig(), False)
     ],

@@ -11,7 +11,6 @@ from kbert.config import DatasetConfig
 from kbert.input_pipelines.label_names import sorted_labels
 from kbert.input_pipelines.labelled_files import (
     LabelledText,
-    count_rows,
     examples_fingerprint,
     read_rows,
     stream_records,
@@ -269,20 +268,3 @@ def test_the_fingerprint_is_that_of_texts_and_labels_in_order(write):
 )
 def test_labels_are_sorted_numbers_as_numbers(labels, expected):
     assert sorted_labels(labels) == expected
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "dataset"),
-    [
-        ("a.tsv", 'text\tlabel\na "\tx\n\nb\ty', DatasetConfig()),
-        ("a.tsv", "a\tx\nb\ty\n", DatasetConfig(column_names=("text", "label"))),
-        ("a.csv", 'text,label\n"a\nb",x\nc,y\n', DatasetConfig()),
-        ("a.jsonl", '{"text": "a", "label": "x"}\n\n{"text": "b", "label": "y"}', DatasetConfig()),
-    ],
-)
-def test_rows_are_counted_without_a_look_into_them(write, name, content, dataset):
-    path = write(name, content)
-    assert count_rows(path, dataset) == len(read_rows(path, dataset)) == 2
-    packed = path.with_name(path.name + ".gz")
-    packed.write_bytes(gzip.compress(path.read_bytes()))
-    assert count_rows(packed, dataset) == 2

@@ -12,7 +12,7 @@ from kbert.config import DatasetConfig
 from kbert.experiments.finetuning_data import LabelledPaths
 from kbert.inference.answers import to_examples
 from kbert.input_pipelines import data_in_memory
-from kbert.input_pipelines.labelled_files import read_rows
+from kbert.input_pipelines.labelled_files import read_rows, stream_examples
 from kbert.input_pipelines.labels import class_label, number_label
 from kbert.input_pipelines.unlabelled_files import (
     count_rows,
@@ -40,6 +40,21 @@ def test_texts_of_a_csv_file_lose_quotes_header_and_labels(tmp_path):
     path = write_csv(tmp_path / "a.csv", ("id", "text", "label"), ROWS)
     assert has_columns(path) and count_rows(path) == 2
     assert list(examples_from_columns(path, INPUTS)) == [{"text": text, "id": id} for id, text, _ in ROWS]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
+def test_a_blank_line_is_an_empty_cell_where_there_is_one_column(tmp_path, name):
+    """As in a file of lines: answers are counted by it. Labelled files have no such row."""
+    texts, dataset = ["", "one", "", "", "three", ""], DatasetConfig()
+    (tmp_path / name).write_text("".join(f"{line}\n" for line in ["text", *texts]))
+    (tmp_path / "a.txt").write_text("".join(f"{text}\n" for text in texts))
+    rows = [{"text": text} for text in texts]
+    for path in (tmp_path / name, tmp_path / "a.txt"):
+        assert list(examples_of_file(path, INPUTS, dataset)) == rows
+    assert list(whole_rows(tmp_path / name, INPUTS, dataset)) == rows
+    assert count_rows(tmp_path / name, dataset) == len(rows)
+    labelled = stream_examples(tmp_path / name, dataset, ["text"], lambda record, *_: record["text"])
+    assert list(labelled) == ["one", "three"]
 
 
 def test_columns_are_those_of_the_run_and_else_those_of_the_inputs(tmp_path):
@@ -207,7 +222,7 @@ def test_a_whole_row_of_a_table_has_dates_and_times_as_python_writes_them(tmp_pa
     local = table.schema.get_field_index("local")
     table = table.set_column(local, "local", table["local"].cast(pa.timestamp("ns")))  # as pandas writes it
     for path in every_kind(tmp_path, table).values():
-        row, empty = whole_rows(path)
+        row, empty = whole_rows(path, INPUTS)
         assert row.pop("text") == "a" and empty == dict.fromkeys(times) | {"text": "b"}
         read = {name: type(time).fromisoformat(row[name]) for name, time in times.items()}
         assert read == times and row["local"] == times["local"].isoformat()
@@ -223,7 +238,7 @@ def test_decimals_stay_the_numbers_that_they_are(tmp_path):
         "price": pa.array(prices, pa.decimal128(10, 2)),
     })  # fmt: skip
     for path in every_kind(tmp_path, table).values():
-        rows = list(whole_rows(path))
+        rows = list(whole_rows(path, INPUTS))
         assert [row["id"] for row in rows] == numbers and type(rows[0]["id"]) is int
         assert [row["price"] for row in rows] == ["19.90", "-0.05", None]
         assert [row.get("id") for row in examples_from_columns(path, INPUTS)] == numbers
@@ -241,10 +256,18 @@ def test_a_decimal_beyond_floats_stays_its_text(number):
 def test_columns_that_a_whole_row_cannot_have_are_named(tmp_path):
     path = write_parquet(tmp_path / "a.parquet", pa.table({"text": ["a"], "picture": [b"\x89PNG"]}))
     with pytest.raises(ValueError, match="the column 'picture' holds binary"):
-        list(whole_rows(path))
+        list(whole_rows(path, INPUTS))
     twice = pa.Table.from_arrays([pa.array(["a"])] * 3, names=["text", "note", "note"])
     with pytest.raises(ValueError, match="several columns 'note'"):
-        list(whole_rows(write_parquet(tmp_path / "b.parquet", twice)))
+        list(whole_rows(write_parquet(tmp_path / "b.parquet", twice), INPUTS))
+
+
+def test_whole_rows_are_cut_as_those_that_are_answered(tmp_path, caplog):
+    path, inputs = tmp_path / "a.csv", [("question", "context")]
+    path.write_text('question;context;note, mine\nWho?;"It was I; Bo, she said.";n\n')
+    example = {"question": "Who?", "context": "It was I; Bo, she said."}
+    assert list(examples_from_columns(path, inputs)) == [example]
+    assert list(whole_rows(path, inputs)) == [example | {"note, mine": "n"}]
 
 
 CONTENTS = {
@@ -267,7 +290,7 @@ def test_a_name_without_a_format_has_that_of_the_run(tmp_path, file_format, capl
     [example] = examples_of_file(path, INPUTS, dataset)
     assert example["text"] == "b"
     assert list(texts_and_pairs(path, dataset)) == [("b", None)]
-    assert is_json or list(whole_rows(path, dataset)) == [{"body": "b", "label": "ham"}]
+    assert is_json or list(whole_rows(path, INPUTS, dataset)) == [{"body": "b", "label": "ham"}]
     assert is_json or count_rows(path, dataset) == 1
     assert f"test.txt is read as {file_format}, the dataset.file_format of the run" in caplog.text
     other = tmp_path / "other.csv"
