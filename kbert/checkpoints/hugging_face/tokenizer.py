@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from kbert.checkpoints.hugging_face.families import FAMILIES
 from kbert.checkpoints.hugging_face.tokenizer_bpe import bpe_rules, bpe_settings, read_bpe
 from kbert.checkpoints.hugging_face.tokenizer_json import (
     CLASSES_OF_THE_FILE,
@@ -126,8 +127,12 @@ def read_tokenizer(
     refuse_more_special_tokens(files, vocabulary)
     refuse_other_masks(files, vocabulary)
     refuse_tokens_in_prompts(files, vocabulary, prompts)
+    roles = dict(zip(_ROLES, vocabulary.special_tokens, strict=True))
+    if vocabulary.kind == "sentencepiece" and files.class_name not in CLASSES_OF_THE_FILE:
+        # transformers 5 packs texts with these, the last lines of `XLMRobertaTokenizer.__init__`
+        roles |= {"bos_token": roles["cls_token"], "eos_token": roles["sep_token"]}
     for name in (path.name, ROLES_FILE):
-        _refuse_other_roles(folder / name, files.read(name) or {}, vocabulary, report)
+        _refuse_other_roles(folder / name, files.read(name) or {}, roles, report)
     if vocabulary.kind == "sentencepiece":
         files.added_tokens(vocabulary.special_tokens)
     files.refuse_other_ids(vocabulary)
@@ -207,13 +212,16 @@ def _refuse_other_packing(files, vocabulary):
 
     Source: transformers 5, the last lines of `BertTokenizer.__init__` and `RobertaTokenizer.__init__`.
     """
-    theirs, ours = _SEPARATORS.get(_class_start(files)), vocabulary.pair_separators
+    start = _class_start(files)
+    if files.class_name is None and files.model_type in FAMILIES:
+        start = FAMILIES[files.model_type].name
+    theirs, ours = _SEPARATORS.get(start), vocabulary.pair_separators
     if theirs not in (None, ours) and files.model_type != "modernbert":  # whose class does not count
         cls, sep = vocabulary.special_tokens.cls, vocabulary.special_tokens.sep
         pair, own = (f"{cls} a {' '.join([sep] * number)} b {sep}" for number in (theirs, ours))
         files.report.conflict(
             "tokenizer_class",
-            f"{files.folder}: transformers' {files.class_name} makes {pair}, whatever tokenizer.json says, "
+            f"{files.folder}: transformers' {files.class_name or f'{start}Tokenizer'} makes {pair}, whatever tokenizer.json says, "
             f"but kbert makes {own} with these special tokens; if tokenizer.json is right, write "
             "tokenizer_class=PreTrainedTokenizerFast",
         )
@@ -223,8 +231,8 @@ def _class_start(files) -> str:
     return (files.class_name or "").removesuffix("Fast").removesuffix("Tokenizer")
 
 
-def _refuse_other_roles(path, values, vocabulary, report):
-    for role, token in zip(_ROLES, vocabulary.special_tokens, strict=True):
+def _refuse_other_roles(path, values, roles, report):
+    for role, token in roles.items():
         theirs = token_text(values.get(role))
         if theirs not in (None, token):
             report.conflict("special_tokens", f"{path}: {role} is {shown(theirs)}, not {token!r}")

@@ -236,6 +236,25 @@ def test_special_tokens_of_another_family_than_the_class_are_refused(tmp_path, k
         read(tmp_path)
     (tmp_path / "config.json").write_text('{"model_type": "modernbert"}')  # whose class does not count
     assert read(tmp_path)[0].fingerprint == vocabulary.fingerprint
+    edit(tmp_path, "tokenizer_config.json", tokenizer_class=None)  # that of the model's family is taken
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "roberta" if kind == "bpe" else "bert"}))
+    with pytest.raises(
+        ValueError, match=f"transformers' {name.removesuffix('Fast')} makes .* tokenizer.json"
+    ):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("file", ["tokenizer_config.json", "special_tokens_map.json"])
+@pytest.mark.parametrize(("role", "token"), [("bos_token", "[CLS]"), ("eos_token", "<sep>")])
+def test_xlmr_begins_and_ends_a_text_with_other_tokens_only_where_no_class_takes_them(
+    folders, file, role, token
+):
+    folder = folders("sentencepiece")
+    edit(folder, file, **{role: token})
+    with pytest.raises(ValueError, match=f"{role} is '.*{token[1:-1]}.', not .*=special_tokens.$"):
+        read(folder)
+    edit(folder, "tokenizer_config.json", tokenizer_class="PreTrainedTokenizerFast")  # follows tokenizer.json
+    assert read(folder)[0].fingerprint == make("sentencepiece").fingerprint
 
 
 @pytest.mark.parametrize("second", [0, 1])
