@@ -212,17 +212,18 @@ def _refuse_other_packing(files, vocabulary):
 
     Source: transformers 5, the last lines of `BertTokenizer.__init__` and `RobertaTokenizer.__init__`.
     """
-    start = _class_start(files)
-    if files.class_name is None and files.model_type in FAMILIES:
+    start, name = _class_start(files), files.class_name
+    if name is None and files.model_type in FAMILIES:
         start = FAMILIES[files.model_type].name
+        name = f"{start}Tokenizer"
     theirs, ours = _SEPARATORS.get(start), vocabulary.pair_separators
     if theirs not in (None, ours) and files.model_type != "modernbert":  # whose class does not count
         cls, sep = vocabulary.special_tokens.cls, vocabulary.special_tokens.sep
         pair, own = (f"{cls} a {' '.join([sep] * number)} b {sep}" for number in (theirs, ours))
         files.report.conflict(
             "tokenizer_class",
-            f"{files.folder}: transformers' {files.class_name or f'{start}Tokenizer'} makes {pair}, whatever tokenizer.json says, "
-            f"but kbert makes {own} with these special tokens; if tokenizer.json is right, write "
+            f"{files.folder}: transformers' {name} makes {pair}, whatever tokenizer.json says, but "
+            f"kbert makes {own} with these special tokens; if tokenizer.json is right, write "
             "tokenizer_class=PreTrainedTokenizerFast",
         )
 
