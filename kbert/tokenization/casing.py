@@ -79,12 +79,18 @@ class Contradiction(NamedTuple):
     """What speaks against the rules of a vocabulary.
 
     Attributes:
-      sentence: what it is and what to do.
+      what: what it is.
+      advice: what to do where the casing may be another.
       is_certain: whether the tokens prove that the casing is the other one, and most of them matter.
     """
 
-    sentence: str
+    what: str
+    advice: str
     is_certain: bool
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.what}: {self.advice}."
 
 
 def casing_contradiction(tokens: Iterable[str], rules: WordPieceRules) -> Contradiction | None:
@@ -93,7 +99,8 @@ def casing_contradiction(tokens: Iterable[str], rules: WordPieceRules) -> Contra
     if not rules.do_lower_case and evidence.looks_uncased:
         return Contradiction(
             "no token holds an upper-case letter, so with do_lower_case=false every capitalised word "
-            "becomes [UNK] or many tokens: this looks like an uncased vocabulary; try --do_lower_case.",
+            "becomes [UNK] or many tokens",
+            "this looks like an uncased vocabulary; try --do_lower_case",
             # bert-base-chinese is published so on the hub: few of its tokens are of such words.
             is_certain=evidence.is_mostly_lower_case,
         )
@@ -105,6 +112,7 @@ def casing_contradiction(tokens: Iterable[str], rules: WordPieceRules) -> Contra
         advice = "this looks like a cased vocabulary; try --nodo_lower_case"
     return Contradiction(
         f"{impossible} of {evidence.words} tokens, such as {evidence.examples[-1]!r}, hold upper-case "
-        f"letters or accents, which {rules.casing} never leaves: {advice}.",
+        f"letters or accents, which {rules.casing} never leaves",
+        advice,
         is_certain=evidence.looks_cased and impossible > _FEW * evidence.words,
     )

@@ -17,6 +17,7 @@ from kbert.files.json_values import shown
 from kbert.files.stored_tensor import stored_array
 from kbert.tasks.similarity import prompts
 from kbert.tokenization.base_vocabulary import BaseVocabulary
+from kbert.tokenization.casing import Contradiction, casing_contradiction
 from kbert.tokenization.vocabulary import Vocabulary
 
 POSITION_TABLE = "embeddings/position_embeddings"
@@ -67,7 +68,7 @@ def with_vocabulary(checkpoint: BertCheckpoint, vocabulary: BaseVocabulary) -> B
 
     Raises:
       ValueError: for other rules, for other special tokens, when fewer than half of the new tokens are
-        known to the model, or none of those that it scores alone.
+        known to the model, or none of those that it scores alone; and for added tokens of another casing.
     """
     old = checkpoint.vocabulary
     if isinstance(vocabulary, Vocabulary) and isinstance(old, Vocabulary):
@@ -90,6 +91,11 @@ def with_vocabulary(checkpoint: BertCheckpoint, vocabulary: BaseVocabulary) -> B
             f"only {kept} of the new vocabulary's {len(vocabulary)} tokens are known to {checkpoint.source}; "
             "extend its own vocabulary, or train from scratch."
         )
+    if kept < len(vocabulary) and not _other_casing(old) and (contradiction := _other_casing(vocabulary)):
+        raise ValueError(
+            f"the new vocabulary is of another casing than {checkpoint.source}: {contradiction.what}; give "
+            "one of the same casing and rules."
+        )
     biases = [name for name in checkpoint.tensors if name.endswith(OUTPUT_BIAS)]
     arrays = resize_vocabulary(_read(checkpoint, WORD_TABLE, *biases), old.tokens, vocabulary.tokens)
     return _with_tables(
@@ -101,6 +107,13 @@ def with_vocabulary(checkpoint: BertCheckpoint, vocabulary: BaseVocabulary) -> B
         vocabulary=vocabulary,
         **_vectors(checkpoint, vocabulary),
     )
+
+
+def _other_casing(vocabulary) -> Contradiction | None:
+    if not isinstance(vocabulary, Vocabulary):
+        return None
+    contradiction = casing_contradiction(vocabulary.tokens, vocabulary.rules)
+    return contradiction if contradiction and contradiction.is_certain else None
 
 
 def _vectors(checkpoint, vocabulary) -> dict[str, Any]:

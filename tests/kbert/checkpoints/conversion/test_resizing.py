@@ -16,6 +16,7 @@ from kbert.checkpoints.conversion.resizing import (
     resize_vocabulary,
     with_layers,
     with_positions,
+    with_vocabulary,
 )
 from kbert.checkpoints.convert import convert
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
@@ -26,6 +27,7 @@ from kbert.inference.loading import load
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from kbert.tasks import TASKS
 from kbert.tasks.pretraining.objectives import Pretraining
+from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.kbert.checkpoints.random_checkpoint import MODERNBERT, numbers, random_checkpoint
 
@@ -144,6 +146,29 @@ def test_tokens_keep_their_rows_wherever_they_stand_now_and_new_ones_get_the_mea
     assert new["pooler/dense/kernel"] is old["pooler/dense/kernel"]
     del old[OUTPUT_BIAS]
     assert OUTPUT_BIAS not in resize_vocabulary(old, "abcde", "ab")
+
+
+LOWER, BOTH = ["the", "cat", "ran"], ["the", "cat", "ran", "The", "Cat"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "do_lower_case", "is_other"),
+    [
+        (LOWER, BOTH, True, True),
+        (BOTH, [*LOWER, "dog"], False, True),
+        (BOTH, LOWER, False, False),  # trimmed to texts without capitals
+        (BOTH, [*BOTH, "Dog"], True, False),  # as the model was before, which somebody allowed
+        (LOWER, [*LOWER, "dog"], True, False),
+    ],
+)
+def test_a_vocabulary_of_the_other_casing_is_refused(old, new, do_lower_case, is_other):
+    old, new = (Vocabulary([*BERT_TOKENS, *tokens], do_lower_case) for tokens in (old, new))
+    checkpoint = random_checkpoint("masked_lm", vocabulary=old)
+    if is_other:
+        with pytest.raises(ValueError, match="of another casing than there: .* give one of the same casing"):
+            with_vocabulary(checkpoint, new)
+    else:
+        assert with_vocabulary(checkpoint, new).vocabulary.tokens == new.tokens
 
 
 @pytest.mark.parametrize("layers", [0, 1, "0,1", [1.0], ["0"]])
