@@ -97,7 +97,10 @@ def test_other_tokenizers_are_a_folder_that_other_commands_read(
     run_main(*arguments, "--vocab_size=270", num_workers=None)
     vocabulary = read_source(None, folder)
     assert vocabulary.kind == kind and 20 < len(vocabulary) <= 270
-    assert capsys.readouterr().out.startswith(f"{folder}: {len(vocabulary)} tokens, ")
+    printed = capsys.readouterr().out
+    assert (
+        printed.startswith(f"{folder}: {len(vocabulary)} tokens, ") and "unknown tokens: 0.0000%" in printed
+    )
     with pytest.raises(
         ValueError, match="tokenizer exists; --overwrite replaces only a folder of this command"
     ):

@@ -13,7 +13,8 @@ from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
 from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS
 from kbert.tokenization.tokenizer import build_tokenizer
 from tests.places import REPOSITORY
-from tfrecords_tools.vocabulary.tokenizer_learners import learn_bpe, learn_unigram
+from tfrecords_tools.corpus.documents import TextFormat
+from tfrecords_tools.vocabulary.tokenizer_learners import learn_bpe, learn_unigram, unknown_share
 
 # Many words occur equally often: that is where order could be left to chance.
 WORDS = [f"{a}{b}{c}" for a in "abcdefg" for b in "aeiou" for c in "lmnrst"]
@@ -81,3 +82,15 @@ def test_long_lines_are_learned_from_too():
     line = " ".join(LINES * 4)
     assert len(line) > 5000
     assert len(learn_unigram([line], 80)) == 80
+
+
+@pytest.mark.parametrize("kind", LEARN)
+def test_the_share_of_unknown_tokens_is_that_of_the_graph(kind, tmp_path):
+    lines = [*LINES, "龘 rare ☃☃ characters"]
+    file = tmp_path / "corpus.txt"
+    file.write_text("\n".join(lines))
+    vocabulary = LEARN[kind](lines, SIZES[kind])
+    ids = [index for row in build_tokenizer(vocabulary)(tf.constant(lines)).to_list() for index in row]
+    share = unknown_share(vocabulary, [file], TextFormat())
+    assert share == ids.count(vocabulary.ids["<unk>"]) / len(ids)
+    assert (share > 0) is (kind == "unigram")
