@@ -32,7 +32,8 @@ def check_output_file(path: str | Path, inputs: Iterable[str | Path] = (), overw
       overwrite: whether a file that exists may be replaced. It never allows writing over an input.
 
     Raises:
-      ValueError: when `path` is a folder, one of the inputs, or lies in one of them; as `require_local`.
+      ValueError: when `path` is a folder, a device or a pipe, one of the inputs, or lies in one of them; as
+        `require_local`.
       FileExistsError: when it exists and `overwrite` was not given.
       PermissionError: when nothing can be written into its folder.
     """
@@ -40,7 +41,9 @@ def check_output_file(path: str | Path, inputs: Iterable[str | Path] = (), overw
     path = Path(path)
     if path.is_dir():
         raise ValueError(f"output file {path} is a directory; name a file in it.")
-    _require_writable(path)
+    if path.exists() and not path.is_file():
+        raise ValueError(f"output file {path} is a device or a pipe, which no file may replace; name a file.")
+    _require_writable(_behind_links(path))
     _refuse_inputs("output file", path, inputs)
     if os.path.lexists(path) and not overwrite:
         raise FileExistsError(
@@ -55,8 +58,8 @@ def require_parent_folder(output_file: str | Path, made: Iterable[str | Path] = 
       output_file: the file to write.
       made: folders that the tool makes before it writes the file.
     """
-    folder = Path(output_file).absolute().parent
-    if not folder.is_dir() and not any(Path(path).absolute().is_relative_to(folder) for path in made):
+    folder = _behind_links(output_file).parent
+    if not folder.is_dir() and not any(_behind_links(path).is_relative_to(folder) for path in made):
         raise ValueError(f"output_file={output_file}: its folder does not exist; make it first.")
 
 
@@ -77,7 +80,7 @@ def check_output_folder(path: str | Path, inputs: Iterable[str | Path] = ()):
     require_local(path)
     path = Path(path)
     _require_replaceable(path)
-    _require_writable(path.resolve())  # a link stays, and its folder is written
+    _require_writable(_behind_links(path))  # a link stays, and its folder is written
     inputs = list(inputs)
     _refuse_inputs("output folder", path, inputs)
     own = identity(path)
@@ -123,6 +126,10 @@ def _require_replaceable(path):
             f"{path} is the folder that you are in, or lies above it, and would be replaced as a whole; give "
             "a folder inside it."
         )
+
+
+def _behind_links(path) -> Path:
+    return Path(os.path.realpath(path))
 
 
 def _require_writable(path):

@@ -71,6 +71,16 @@ def test_an_existing_output_needs_overwrite(tmp_path, corpus):
         check_output_file("corpus", overwrite=True)
 
 
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("name", ["pipe", "link"])
+def test_a_device_or_a_pipe_is_no_output(tmp_path, name, overwrite):
+    """/dev/null became a file for the whole machine, which the refusal without overwrite had led to."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    with pytest.raises(ValueError, match="is a device or a pipe, which no file may replace; name a file"):
+        check_output_file(tmp_path / name, overwrite=overwrite)
+
+
 def test_a_folder_to_be_replaced_holds_no_input(tmp_path, corpus):
     (tmp_path / "linked_folder").symlink_to(corpus.parent)
 
