@@ -37,7 +37,8 @@ def require_unquantized(queries, texts):
             if (dtype := getattr(getattr(part, "dtype", None), "name", None)) in ("int8", "uint8"):
                 raise ValueError(
                     f"{name}: received quantized vectors ({dtype}), whose numbers are steps or bits of a "
-                    "byte; give those of embed. Binary ones are searched by Hamming distance."
+                    "byte. Search in them by an index for such bytes (binary ones: Hamming distance), and "
+                    "give the vectors of embed for what it finds."
                 )
 
 

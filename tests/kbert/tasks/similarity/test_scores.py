@@ -171,5 +171,5 @@ def test_vectors_of_two_widths_are_refused(sides):
 def test_quantized_vectors_are_refused(precision):
     """Bytes of eight signs have a cosine, which says nothing."""
     quantized = quantize_embeddings(RNG.normal(size=(4, 16)).astype(np.float32), precision)
-    with pytest.raises(ValueError, match="texts: received quantized vectors.*give those of embed"):
+    with pytest.raises(ValueError, match="texts: received quantized vectors.*give the vectors of embed"):
         require_unquantized(np.zeros((2, quantized.shape[1])), list(quantized))
