@@ -15,7 +15,6 @@ import numpy as np
 import tensorflow as tf
 
 from kbert.cli.progress import activity
-from kbert.config.pooling_config import PoolingConfig
 from kbert.config.vectors_config import TEXT_TASKS
 from kbert.features import ENCODER_INPUTS
 from kbert.inference.loading import open_model
@@ -248,7 +247,8 @@ def _exported(path: str, folder: pathlib.Path) -> pathlib.Path:
     loaded = open_model(path)
     # An encoder that does not say how to pool takes the default, as `LoadedModel.embed`.
     if loaded.task.serving is None:
-        loaded.task = loaded.task.with_pooling(PoolingConfig(loaded.pooling, loaded.normalize))
+        pooling = loaded.text_pooling("the server", "the mean is the usual choice")
+        loaded.task = loaded.task.with_pooling(pooling)
     with activity("writing the graph"):
         model = ServingModel(loaded)
         # Those of `tf.Example`s are for TensorFlow Serving's Classify and Regress.

@@ -64,6 +64,7 @@ class BertCheckpoint:
         source does not say it.
       report: what became of each tensor and setting in the reading.
       recorded: the settings of the task and the columns of its files; None when the source does not say them.
+      converted_from: of a run that was converted and never trained: the format of others that it came in.
     """
 
     source: str
@@ -78,6 +79,12 @@ class BertCheckpoint:
     pooling: VectorsConfig | None = None
     recorded: RecordedTask | None = None
     activation: str | None = None
+    converted_from: str | None = None
+
+    @property
+    def first_format(self) -> str:
+        """The format in which the model came to kbert."""
+        return self.converted_from or self.report.format
 
     @property
     def model_task(self) -> "Task":

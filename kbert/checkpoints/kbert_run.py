@@ -38,6 +38,7 @@ def read_kbert_run(path: Path, do_lower_case: bool | None, report: Report) -> Be
         tensors={},
         max_seq_length=run.details.get("max_seq_length", run.config.encoder.max_position_embeddings),
         report=report,
+        converted_from=run.converted_from,
         takes_pairs=getattr(task, "takes_pairs", None),
         pooling=task.pooling,
         activation=getattr(task, "activation", None),
@@ -91,6 +92,7 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, report: Report):
         "converted": {
             "from": checkpoint.source,
             "format": checkpoint.report.format,
+            "first_format": checkpoint.first_format,
             "initialised": list(checkpoint.missing),
         },
     }

@@ -6,7 +6,7 @@ from typing import Any
 
 from absl import logging
 
-from kbert.checkpoints import HUGGING_FACE, model_loading
+from kbert.checkpoints import model_loading
 from kbert.checkpoints.conversion.resizing import with_layers
 from kbert.checkpoints.formats import read_checkpoint
 from kbert.checkpoints.hugging_face.absent_files import warn_of_mean
@@ -65,8 +65,8 @@ class Start:
             self.encoder = model_loading.encoder_for_checkpoint(config.encoder, read)
             self.activation = read.activation
             is_open = isinstance(task.pooling, PoolingConfig) and task.settings.pooling is None
-            if is_open and read.pooling is None and self.has_weights and read.report.format == HUGGING_FACE:
-                warn_of_mean(read.source, "the training", "set task_settings.pooling")
+            if is_open and read.pooling is None and self.has_weights:
+                warn_of_mean(read.source, read.first_format, "the training", "set task_settings.pooling")
         self.details = {"init_checkpoint": str(init.checkpoint) if init.checkpoint else None}
         if self._teacher:
             self.details["teacher_digest"] = self._teacher.digest

@@ -71,8 +71,6 @@ class LoadedModel(TextAnswers):
       checkpoint: the folder of a run's checkpoint.
       vectors: how `embed` makes vectors of texts; `own_pooling` is it where that is one vector for each.
       description: a checkpoint of others; its tensors are the model's once that is there; None for a run.
-      pooling: how `embed` makes one vector of a text, see `SequencePooling`.
-      normalize: whether `embed` scales vectors to length 1.
 
     Examples:
       >>> import kbert
@@ -109,7 +107,6 @@ class LoadedModel(TextAnswers):
         self.takes_pairs = takes_pairs
         self.vectors = own_pooling or PoolingConfig()
         self.own_pooling = own_pooling if isinstance(own_pooling, PoolingConfig) else None
-        self.pooling, self.normalize = self._pooling_config.mode, self._pooling_config.normalize
         self.precision = precision
         self._made = {"model": model} if hasattr(model, "weights") else {}  # see `_once`
         self._lock, self._read = threading.RLock(), model
@@ -407,9 +404,24 @@ class LoadedModel(TextAnswers):
         """
         return write_checkpoint(model_as_checkpoint(self), path, format, allow_unmatched, overwrite)
 
-    @property
-    def _pooling_config(self) -> PoolingConfig:
-        """The model's own way to one vector, or the default."""
+    def text_pooling(self, taker: str, mend: str = "give a pooling") -> PoolingConfig:
+        """The model's own way to one vector of a text, or the default; see `warn_of_mean`.
+
+        Args:
+          taker, mend: those of `warn_of_mean`.
+
+        Raises:
+          ValueError: for a model that makes something else of a text.
+        """
+        if self.task.text_vectors is not None:
+            raise ValueError(
+                f"{self.source} has the task {self.task.name}, which does not make one vector of a text: "
+                "`embed` gives what it makes. For the encoder's vectors, which are others, give a pooling."
+            )
+        if self.own_pooling is None:
+            described = getattr(self.description, "first_format", None)
+            first_format = self.run.converted_from if self.run else described
+            warn_of_mean(self.source, first_format, taker, mend)
         return self.own_pooling or PoolingConfig()
 
     @with_checked_values
@@ -461,9 +473,7 @@ class LoadedModel(TextAnswers):
                     f"the task {self.task.name}, leave them out."
                 )
             return self._embed_by_task(batch, prompt, task)
-        if pooling is None and not self.makes_vectors and self._is_of_transformers:
-            warn_of_mean(self.source, "embed", "give a pooling")
-        config = self._chosen_pooling(pooling, normalize)
+        config = self._chosen_pooling(pooling, normalize, "embed")
         width = config.width(self.config.hidden_size)
         require_dimensions("dimensions", width if dimensions is None else dimensions, width)
         key = ("embed", config.mode, config.normalize, normalize, config.skipped_tokens(prompt_name))
@@ -526,10 +536,10 @@ class LoadedModel(TextAnswers):
         require_top_k(1 if top_k is None else top_k)
         return decode(vectors, self.vocabulary.tokens, top_k)
 
-    def _chosen_pooling(self, pooling, normalize) -> PoolingConfig:
+    def _chosen_pooling(self, pooling, normalize, taker) -> PoolingConfig:
         """The model's own, or the default, with what is not None."""
         chosen = {"mode": pooling, "normalize": normalize}
-        own = self._pooling_config
+        own = self.text_pooling(taker) if pooling is None else self.own_pooling or PoolingConfig()
         config = dataclasses.replace(
             own, **{name: value for name, value in chosen.items() if value is not None}
         )
@@ -568,9 +578,13 @@ class LoadedModel(TextAnswers):
         It shares its weights with this model, so training one changes the other too.
 
         Args:
-          pooling, normalize: as for `embed`.
+          pooling, normalize: as for `embed`. A named pooling is taken of SPLADE and ColBERT too: it gives
+            the encoder's vectors, which are not those of `embed`.
+
+        Raises:
+          ValueError: for SPLADE and ColBERT without a pooling, which do not make one vector of a text.
         """
-        config = self._chosen_pooling(pooling, normalize)
+        config = self._chosen_pooling(pooling, normalize, "embedding_model")
         layer, scales_again = self._pool(config, name=POOLING_LAYER), normalize and config.truncate_dim
         encoder = self.encoder.with_outputs("sequence_output")
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ENCODER_INPUTS}

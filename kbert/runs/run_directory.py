@@ -150,6 +150,12 @@ class RunDirectory:
     def metrics_file(self) -> Path:
         return self.path / "metrics.jsonl"
 
+    @property
+    def converted_from(self) -> str | None:
+        """Of a run that was converted and never trained: the format in which the model came to kbert."""
+        converted = self.details.get("converted", {})
+        return converted.get("first_format", converted.get("format"))
+
     def vocabulary(self) -> BaseVocabulary:
         """The run's vocabulary. Raises ValueError if its files have changed."""
         return read_vocabulary(self.path, self.details["vocabulary"])

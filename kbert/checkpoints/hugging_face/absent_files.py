@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from kbert.checkpoints import HUGGING_FACE
 from kbert.checkpoints.report import Report
 from kbert.cli.warn_once import warn_once
 
@@ -33,14 +34,17 @@ def note_absence(file: Path, consequence: str, report: Report, is_common: bool =
         warn_once(f"{sentence}; if this is a copy, copy all files of the folder.")
 
 
-def warn_of_mean(source, taker: str, mend: str):
-    """Warns where vectors are made of a folder of transformers, which does not say how.
+def warn_of_mean(source, origin: str | None, taker: str, mend: str):
+    """Warns where vectors are made of a folder of transformers, or a run made of one, which does not say how.
 
     Args:
       source: what the user named.
+      origin: the format in which the model came to kbert; others need no word.
       taker: what makes them.
       mend: what a user of a plain encoder does instead.
     """
+    if origin != HUGGING_FACE:
+        return
     warn_once(
         f"{source} has no modules.json that says how vectors are made, so {taker} takes the mean of all "
         "tokens. A model of sentence-transformers has one, which a cache that others filled may lack: get it "

@@ -70,7 +70,8 @@ def test_a_training_says_that_its_start_names_no_pooling(start, pretraining_run,
         Start(config_of(task.name), Init(checkpoint), tmp_path / "run", task)
         return "so the training takes the mean of all tokens" in caplog.text
 
-    assert warns(tmp_path / "plain")
+    convert_checkpoint(tmp_path / "plain", tmp_path / "run_of_it")
+    assert warns(tmp_path / "plain") and warns(tmp_path / "run_of_it")
     assert not any((warns(tmp_path / "plain", pooling="cls"), warns(start), warns(pretraining_run.path)))
 
 

@@ -8,6 +8,8 @@ import keras
 import numpy as np
 import pytest
 
+from export.server.served_model import _exported
+from kbert.checkpoints.convert import convert
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.config.pooling_config import PoolingConfig
 from kbert.inference.feature_extractor import FeatureExtractor
@@ -269,3 +271,36 @@ def test_vectors_of_a_folder_that_names_no_pooling_say_so(finetuned_run, tmp_pat
     assert "modules.json" not in caplog.text
     loaded.embed("the a")
     assert f"{tmp_path / 'folder'} has no modules.json that says how vectors" in caplog.text
+
+
+def test_every_way_to_the_mean_of_a_folder_that_names_no_pooling_says_so(pretraining_run, tmp_path, caplog):
+    """Also of the run that it became, and of a copy of that run."""
+    folders = [tmp_path / name for name in ("folder", "run", "copy")]
+    convert(pretraining_run.path, folders[0], "hugging_face", encoder_only=True)
+    convert(folders[0], folders[1])
+    load(folders[1]).save(folders[2])
+    for folder in folders:
+        for taker in ("embed", "embedding_model", "the server"):
+            caplog.clear()
+            if taker == "the server":
+                _exported(str(folder), tmp_path / f"served_{folder.name}")
+            else:
+                getattr(load(folder), taker)(*(["the a"] if taker == "embed" else []))
+            assert f"{folder} has no modules.json" in caplog.text and f"so {taker} takes" in caplog.text
+    caplog.clear()
+    convert(pretraining_run.path, tmp_path / "own")
+    load(tmp_path / "own").embedding_model()
+    load(folders[1]).embedding_model("cls")
+    assert not caplog.text
+
+
+@pytest.mark.parametrize("name", ["sparse_embedding", "late_interaction"])
+def test_what_is_no_vector_of_a_text_has_an_embedding_model_of_a_named_pooling_alone(name):
+    loaded = random_task_model(TASKS[name]().with_pooling(None))
+    for arguments in ({}, {"normalize": False}):
+        with pytest.raises(ValueError, match=f"the task {name}, which does not make one vector"):
+            loaded.embedding_model(**arguments)
+    states = loaded.encoder(loaded.inputs(TEXTS[:1]))["sequence_output"]
+    np.testing.assert_allclose(
+        loaded.embedding_model("cls", False)(loaded.inputs(TEXTS[:1])), states[:, 0], atol=1e-6
+    )
