@@ -67,7 +67,8 @@ def serve(
       model_name: the model's name in requests; by default that of its folder.
       host: address to listen on; 0.0.0.0 for requests from other machines. By default 127.0.0.1, or
         0.0.0.0 if `model_base_path` is left out.
-      allowed_hosts: further host names in the URLs of REST requests, while `host` is this machine alone.
+      allowed_hosts: host names that REST requests may ask by, beside localhost and IP addresses. By default
+        none while `host` is this machine alone, else any.
       cors_origins: pages in a browser that may ask, by their origins, as in https://app.example; * for all of
         them.
       port: port of gRPC; 0 picks a free one.

@@ -34,9 +34,9 @@ class Gate:
       app: what answers.
       limits: of bodies, and of requests at a time.
       metrics: what was answered.
-      host: the address that is listened on. On this machine alone, only its own names may be asked by:
-        otherwise a web page could let its name point here.
-      allowed_hosts: more such names.
+      host: the address that is listened on. On this machine alone, only its own names and addresses may be
+        asked by: otherwise a web page could let its name point here.
+      allowed_hosts: more such names; where there are any, the same holds on every address.
       api_key: what `Authorization: Bearer` must bring; None lets everybody ask.
       log: whether each request gets a line.
       health: a further path that is answered without a key.
@@ -55,9 +55,8 @@ class Gate:
     ):
         self._app, self._limits, self._metrics, self._log = app, limits, metrics, log
         self._names = {"", "localhost", *(name.lower() for name in allowed_hosts)}
-        self._is_private = host == "localhost" or (
-            _is_address(host) and ipaddress.ip_address(host).is_loopback
-        )
+        is_private = host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
+        self._has_names = is_private or bool(allowed_hosts)
         self._api_key, self._health = api_key, health
         self._num_inside = self._bytes_inside = 0  # of the event loop's thread alone
 
@@ -153,11 +152,11 @@ class Gate:
     def _check_host(self, host: str) -> None:
         match = _HOST.fullmatch(host.strip().lower())
         name = match[1].strip("[]") if match else None
-        if self._is_private and name not in self._names and not (name and _is_address(name)):
+        if self._has_names and name not in self._names and not (name and _is_address(name)):
             raise RequestError(
                 "PERMISSION_DENIED",
-                f"This server listens on its own machine alone and was asked by the name {host[:100]!r}. Ask "
-                "it by localhost or by its address, or name that host with --allowed_hosts.",
+                f"This server was asked by the name {host[:100]!r}, which is none of its own. Ask it by "
+                "localhost or by its address, or name that host with --allowed_hosts.",
             )
 
     def _check_key(self, scope, authorization: bytes) -> None:

@@ -19,6 +19,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from kbert.cli.progress import activity
 
+from ..folder_names import version_folder
 from .connection import bounded
 from .gate import Gate
 from .grpc_api import start_grpc_server
@@ -37,6 +38,7 @@ _IDLE_SECONDS = 75  # between two requests of a connection
 _LIMITS = Limits()
 # A name stands in paths, and in a docker line: no quotes. One like the hub's has a slash.
 _NAME = re.compile(r"(?!.{101})[\w.-]*[\w-][\w.-]*(/[\w.-]*[\w-][\w.-]*)?")
+_HOST_NAME = re.compile(r"[\w.-]+")  # as it stands in a request's Host, without its port
 # `*`, or what browsers send as Origin (RFC 6454): a scheme, a host, perhaps a port.
 _ORIGIN = re.compile(r"\*|[a-z][a-z0-9+.-]*://[^\s/]+", re.IGNORECASE)
 
@@ -81,6 +83,7 @@ class DevelopmentServer:
         vertex: VertexRoutes | None = None,
     ):
         _require_origins(cors_origins)
+        _require_hosts(allowed_hosts)
         vertex = VertexRoutes.from_environment() if vertex is None else vertex
         name = model_name or model_name_from(str(model_base_path))
         if not _NAME.fullmatch(name):
@@ -182,6 +185,14 @@ def _require_origins(origins) -> None:
             )
 
 
+def _require_hosts(names) -> None:
+    for name in names:
+        if not _HOST_NAME.fullmatch(name):
+            raise ValueError(
+                f"allowed_hosts={name[:100]!r}; expected a name such as api.example, without scheme and port."
+            )
+
+
 def _answering_browsers(app, origins):
     """The application, which also tells browsers that pages of these origins may ask it."""
     if not origins:
@@ -200,7 +211,8 @@ def model_name_from(path: str) -> str:
     """The name of what is served, if none is given: its folder's, or that above a version."""
     scheme, _, hub_name = path.partition("://")
     folder = pathlib.Path(hub_name.partition("@")[0] if hub_name else scheme).resolve()
-    name = folder.parent.name if folder.name.isdecimal() else folder.name
+    is_version = folder.name.isdecimal() and version_folder(folder) == folder
+    name = folder.parent.name if is_version else folder.name
     return re.sub(r"[^\w.-]", "_", name) or "model"
 
 

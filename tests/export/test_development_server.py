@@ -40,7 +40,7 @@ def test_a_run_is_served_as_it_is(finetuned_run):
     ("path", "name"),
     [
         ("serving/reviews", "reviews"),
-        ("serving/reviews/3/", "reviews"),
+        ("serving/reviews/3/", "3"),  # a run, or nothing there
         ("hf://org/e5-small@main", "e5-small"),
         ("/home/me@corp/runs/x", "x"),
         ("reviews@2", "reviews_2"),
@@ -50,6 +50,15 @@ def test_a_run_is_served_as_it_is(finetuned_run):
 )
 def test_the_name_is_that_of_the_folder(path, name):
     assert model_name_from(path) == name
+
+
+def test_a_version_is_named_as_the_folder_of_versions(tmp_path):
+    """A folder whose name is a number, as of a day, is a version only where it is an export."""
+    run, version = tmp_path / "runs" / "20261128", tmp_path / "reviews" / "3"
+    run.mkdir(parents=True)
+    version.mkdir(parents=True)
+    (version / "saved_model.pb").touch()
+    assert [model_name_from(str(path)) for path in (run, version)] == ["20261128", "reviews"]
 
 
 @pytest.mark.parametrize("name", ["a/b/c", "/a", "a/", "ex/..", 'a"b', "$HOME", "a\nb", "x" * 101])

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from export.gate.saved_model_session import RequestError
 from export.server import connection as connection_module
 from export.server.gate import Gate
 from export.server.limits import Limits
@@ -46,6 +47,21 @@ def test_its_own_names_and_those_allowed_may_ask():
     for host in ("localhost", "127.0.0.1:8501", "[::1]:8501", "192.168.0.4", "proxy.example:80", ""):
         gate._check_host(host)
     Gate(None, Limits(), Metrics(), "0.0.0.0")._check_host("any.example")
+
+
+def test_allowed_names_hold_on_every_address():
+    """Health is asked by address, of a container by its load balancer."""
+    gate = Gate(None, Limits(), Metrics(), "0.0.0.0", ["api.example"])
+    for host in ("localhost:8501", "10.0.0.7:8080", "[fd00::1]", "api.example", ""):
+        gate._check_host(host)
+    with pytest.raises(RequestError, match="asked by the name 'any.example'.*--allowed_hosts"):
+        gate._check_host("any.example")
+
+
+@pytest.mark.parametrize("name", ["https://api.example", "api.example:8501", "*", "*.example", ""])
+def test_an_allowed_host_that_no_request_names_is_refused(asked_model_dir, name):
+    with pytest.raises(ValueError, match="allowed_hosts=.*expected a name such as api.example"):
+        DevelopmentServer(asked_model_dir, MODEL, 0, 0, allowed_hosts=(name,))
 
 
 def test_requests_that_follow_at_once_are_answered_in_order(asked):
