@@ -1,6 +1,5 @@
 """The command `kbert`: one name for every script. Standard library only: `kbert --help` answers at once."""
 
-import contextlib
 import difflib
 import importlib.util
 import sys
@@ -68,12 +67,9 @@ def main(argv: list[str] | None = None) -> int:
     argv = sys.argv if argv is None else argv
     command = argv[1] if len(argv) > 1 else None
     if command is None or command in _HELP:
-        with contextlib.suppress(BrokenPipeError):  # `kbert --help | head`
-            print(command_list(), flush=True)
-        return 0 if command else 1
+        return _print(command_list()) or int(command is None)
     if command in _VERSION:
-        print(f"kbert {__version__}")
-        return 0
+        return _print(f"kbert {__version__}")
     module = modules().get(command)
     if module is None:
         print(f"error: {_complaint(command)}", file=sys.stderr)
@@ -83,6 +79,18 @@ def main(argv: list[str] | None = None) -> int:
     # Like `python -m module`: the script is `__main__`, defines its flags and ends the process.
     sys.argv = [module, *argv[2:]]  # runpy replaces the first entry by the script's path
     runpy.run_module(module, run_name="__main__", alter_sys=True)
+    return 0
+
+
+def _print(text) -> int:
+    """Prints a text; returns the exit code."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:  # `kbert --help | head`
+        return 0
+    except OSError as error:
+        print(f"error: standard output takes no more: {error.strerror}.", file=sys.stderr)
+        return 1
     return 0
 
 

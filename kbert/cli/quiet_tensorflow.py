@@ -36,6 +36,14 @@ class _QuietImport(importlib.abc.MetaPathFinder):
 
 @contextlib.contextmanager
 def _quietly():
+    """A block in which TensorFlow loads, with standard error set aside."""
+    aside = _without_standard_error() if sys.stderr else contextlib.nullcontext()
+    with aside, activity("loading TensorFlow"), _without(_left_out), _without_garbage_collection():
+        yield
+
+
+@contextlib.contextmanager
+def _without_standard_error():
     """Sets standard error aside, as TensorFlow 2.21 prints some lines (oneDNN, CUDA) whatever its log level.
 
     Python exceptions are still raised. To see the lines of C++, for example when the import aborts on an old
@@ -45,8 +53,7 @@ def _quietly():
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
     try:
-        with activity("loading TensorFlow"), _without(_left_out), _without_garbage_collection():
-            yield
+        yield
     finally:
         os.dup2(kept, 2)
         os.close(kept)

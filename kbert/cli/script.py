@@ -61,6 +61,7 @@ def run(main, *config_classes, positions=()):
             sys.stdout.flush()
         return code
 
+    _open_closed_streams()
     quiet_tensorflow.load_less()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -70,6 +71,16 @@ def run(main, *config_classes, positions=()):
     except BaseException as error:  # at least SystemExit
         code = _exit_code(error)
     _end(code)
+
+
+def _open_closed_streams():
+    """Opens standard streams that are closed (`2>&-`) to nowhere, in this process and those that it starts:
+    the next file would get their number, and what others print."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = open(os.devnull, mode, encoding="utf-8")
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
 
 
 @functools.cache

@@ -61,7 +61,7 @@ def hard_negatives(
       output_file: a .jsonl file with text, text_pair, negative_1, negative_2 and so on, and `scores`: those
         of the positive (null where it is not among what was found) and of each negative. Those of a
         cross-encoder are its own numbers, before its activation.
-      corpus_file: more texts for negatives, beside all positives: JSON lines with `_id`, `title` and `text`.
+      corpus_file: more texts for negatives, beside all positives: JSON lines with "_id", "title" and "text".
       cross_encoder: a model that scores anew what was found, and the positives. In Python also a
         `LoadedModel`.
       num_negatives: how many negatives a row gets. A pair with fewer is left out, and counted.

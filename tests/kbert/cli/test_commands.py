@@ -1,6 +1,7 @@
 """The command `kbert`: a table of the scripts."""
 
 import importlib.util
+import os
 import subprocess
 import sys
 from importlib.machinery import ModuleSpec
@@ -54,6 +55,18 @@ def test_every_script_has_one_command_and_every_command_a_script():
 def test_what_is_no_command_is_one_sentence(capsys, arguments, exit_code, out, error):
     assert main(["kbert", *arguments]) == exit_code
     assert capsys.readouterr() == (out, error)
+
+
+@pytest.mark.parametrize("flag", ["--version", "--help"])
+def test_what_nobody_takes_is_no_traceback(flag):
+    reader, writer = os.pipe()
+    os.close(reader)
+    full = os.open("/dev/full", os.O_WRONLY)
+    for output, exit_code, error in ((writer, 0, ""), (full, 1, "error: standard output tak")):
+        command = [sys.executable, "-m", "kbert", flag]
+        ended = subprocess.run(command, cwd=REPOSITORY, stdout=output, stderr=subprocess.PIPE, text=True)
+        os.close(output)
+        assert (ended.returncode, ended.stderr[:26]) == (exit_code, error)
 
 
 def test_help_loads_nothing_heavy():

@@ -70,6 +70,20 @@ def test_a_reader_that_has_seen_enough_ends_a_script_without_a_word(body, flag, 
     assert (result.returncode, result.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_takes_what_is_printed_and_no_file_its_number(closed, tmp_path):
+    body = """import os, pathlib, subprocess, sys, kbert.late_tensorflow, tensorflow
+    print('a'); print('b', file=sys.stderr)
+    with open('written', 'w') as file:
+        os.write(1, b'c'); os.write(2, b'd'); subprocess.run('echo e; echo f >&2', shell=True, check=True)
+    pathlib.Path('end').touch()"""
+    code = f"from kbert.cli import script\ndef main():\n    {body}\nscript.run(main)"
+    command = f'exec "$0" -c "$1" {closed}'
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}
+    ended = subprocess.run(["sh", "-c", command, sys.executable, code], cwd=tmp_path, env=environment)
+    assert ended.returncode == 0 and (tmp_path / "end").exists() and not (tmp_path / "written").read_text()
+
+
 def test_a_pipe_to_something_else_that_breaks_is_an_error():
     result = run_script("raise BrokenPipeError(32, 'Broken pipe')")
     assert (result.returncode, result.stderr) == (1, "error: [Errno 32] Broken pipe\n")
