@@ -64,8 +64,10 @@ class Start:
             self.vocabulary, self.pooling = read.vocabulary, read.pooling
             self.encoder = model_loading.encoder_for_checkpoint(config.encoder, read)
             self.activation = read.activation
-            is_open = isinstance(task.pooling, PoolingConfig) and task.settings.pooling is None
-            if is_open and read.pooling is None and self.has_weights:
+            # A task of users may have a pooling and no setting for it.
+            is_open = getattr(task.settings, "pooling", task.pooling) is None
+            is_default = is_open and isinstance(task.pooling, PoolingConfig) and read.pooling is None
+            if is_default and self.has_weights:
                 warn_of_mean(read.source, read.first_format, "the training", "set task_settings.pooling")
         self.details = {"init_checkpoint": str(init.checkpoint) if init.checkpoint else None}
         if self._teacher:

@@ -21,6 +21,7 @@ from kbert.experiments.start import Start
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from kbert.tasks import TASKS
+from kbert.tasks.task import Task
 from tests.conftest import MAX_SEQ_LENGTH, small_corpus, tiny_encoder_config, tiny_finetuning_config
 from tests.kbert.experiments.small_rows import WORDS, write_rows, write_scored
 from tests.kbert.inference.answering import answers
@@ -63,16 +64,20 @@ def regression(start, tmp_path_factory):
 def test_a_training_says_that_its_start_names_no_pooling(start, pretraining_run, tmp_path, caplog):
     convert_checkpoint(pretraining_run.path, tmp_path / "plain", "hugging_face", encoder_only=True)
 
-    def warns(checkpoint, **settings):
+    class WithoutSettings(Task):
+        name, pooling = "of_users", PoolingConfig("cls")
+
+    def warns(checkpoint, task=None, **settings):
         warn_once.cache_clear()
         caplog.clear()
-        task = TASKS["multiple_negatives_ranking"](**settings)
+        task = task or TASKS["multiple_negatives_ranking"](**settings)
         Start(config_of(task.name), Init(checkpoint), tmp_path / "run", task)
         return "so the training takes the mean of all tokens" in caplog.text
 
     convert_checkpoint(tmp_path / "plain", tmp_path / "run_of_it")
     assert warns(tmp_path / "plain") and warns(tmp_path / "run_of_it")
     assert not any((warns(tmp_path / "plain", pooling="cls"), warns(start), warns(pretraining_run.path)))
+    assert not warns(tmp_path / "plain", WithoutSettings())
 
 
 @pytest.fixture(scope="module")
