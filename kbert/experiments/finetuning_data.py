@@ -100,8 +100,7 @@ class FinetuningData:
     def details(self, config: FinetuningConfig) -> dict:
         """For run.json: `held_out` tells the examples of a `dev_split` again, for `evaluate`."""
         named = {prefix: data.fingerprint for prefix, data in self.dev.items()}
-        known = named and all(named.values())
-        evaluated = "+".join(prefix + fingerprint for prefix, fingerprint in named.items()) if known else None
+        evaluated = "+".join(prefix + fingerprint for prefix, fingerprint in named.items()) or None
         details = {
             "num_train_examples": self.train.num_examples,
             "data": {"train": self.train.fingerprint, "eval": evaluated},

@@ -98,8 +98,23 @@ def _compare_data(path, recorded, current):
             f"run_dir={path} was trained on other data: the content of its training data has changed "
             "since. Restore the data to resume it, or choose a new folder."
         )
-    evaluated, evaluated_now = data.get("eval"), current_data.get("eval")
+    if "eval" in data:
+        _compare_evaluations(path, data["eval"], current_data.get("eval"), current)
+
+
+def _compare_evaluations(path, evaluated, evaluated_now, current):
+    """As `_compare_data`, with the evaluation data before and now; without any they are empty or None."""
     if not (evaluated and evaluated_now):
+        if evaluated:
+            logging.warning(
+                "%s was evaluated so far, and is not from now on, because no data for that are given: its "
+                "best checkpoint stays the best of those before. Give them again to go on as it began.", path,
+            )  # fmt: skip
+        elif evaluated_now:
+            logging.warning(
+                "%s was not evaluated so far: its best checkpoint is the best of those from now on alone.",
+                path,
+            )  # fmt: skip
         return
     if evaluated == _contents(evaluated):
         evaluated_now = _contents(evaluated_now)

@@ -165,6 +165,22 @@ def test_other_training_data_are_refused_and_the_same_under_another_name_taken(t
     assert "was evaluated on other data so far" in caplog.text
 
 
+@pytest.mark.parametrize("data", ["e", ["e", {"masks": 3}]], ids=["finetuning", "pretraining"])
+def test_a_run_that_is_evaluated_only_before_or_only_from_now_on_says_so(tmp_path, vocabulary, caplog, data):
+    nothing = None if data == "e" else []
+    for name, before, now in (
+        ("without", data, nothing),
+        ("with", nothing, data),
+        ("never", nothing, nothing),
+    ):
+        arguments = (tmp_path / name, tiny_pretraining_config())
+        for evaluated in (before, now):
+            RunDirectory.create_or_resume(*arguments, of_data("a", evaluated), vocabulary)
+    before, after = (record.getMessage() for record in caplog.records)
+    assert before.startswith(f"{tmp_path / 'without'} was evaluated so far, and is not from now on")
+    assert after.startswith(f"{tmp_path / 'with'} was not evaluated so far")
+
+
 def test_an_older_run_which_recorded_no_names_and_no_masks_goes_on(tmp_path, vocabulary, caplog):
     stopping = {"early_stopping_patience": 2, "eval_every_steps": 4}
     early = tiny_finetuning_config(encoder=tiny_encoder_config(), **stopping)
