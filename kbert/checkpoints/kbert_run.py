@@ -11,6 +11,8 @@ from kbert.runs.chosen_settings import read_chosen
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 
+_PAIR = "text_pair"  # the column of second texts where none is recorded
+
 
 def read_kbert_run(path: Path, do_lower_case: bool | None, report: Report) -> BertCheckpoint:
     """Reads the default checkpoint of a run directory, see `RunDirectory.checkpoint`.
@@ -110,7 +112,8 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, report: Report):
 
 
 def run_config(checkpoint: BertCheckpoint) -> TrainingConfig:
-    """The config of the run: the recorded one, unless a conversion says otherwise about pairs."""
+    """The config of the run: the recorded one, unless a conversion says otherwise about pairs. The names of
+    columns without a header stay where the second text has one."""
     task, pairs = checkpoint.known_task, checkpoint.takes_pairs
     config_class = TASKS[checkpoint.task].config_class
     description = f"Converted from {checkpoint.source}"
@@ -118,7 +121,8 @@ def run_config(checkpoint: BertCheckpoint) -> TrainingConfig:
         return config_class(description=description, encoder=checkpoint.encoder)
     dataset = task.dataset
     if pairs is not None and pairs != bool(dataset.text_pair):
-        dataset = DatasetConfig(text_pair="text_pair" if pairs else None)
+        names = dataset.column_names if not pairs or _PAIR in dataset.column_names else ()
+        dataset = dataclasses.replace(dataset, text_pair=_PAIR if pairs else None, column_names=names)
     if TASKS[checkpoint.task].checkpoint.has_labels:
         dataset = dataclasses.replace(dataset, labels=checkpoint.labels)
     return config_class(

@@ -1,5 +1,6 @@
 """A run that is converted to a run keeps the settings of its task, its columns and what was chosen for it."""
 
+import dataclasses
 import json
 
 import pytest
@@ -93,7 +94,7 @@ def test_what_was_chosen_for_all_layers_is_not_kept_for_some(vocabulary, tmp_pat
     assert again.task().get_config() == run.task().get_config()
 
 
-def test_other_tasks_and_pairs_take_nothing_along(vocabulary, tmp_path):
+def test_another_task_takes_nothing_along_and_other_pairs_how_files_are_read(vocabulary, tmp_path):
     run = recorded_run("sequence_classification", tmp_path / "run", vocabulary)
     convert_checkpoint(run.path, tmp_path / "encoder", "kbert", encoder_only=True)
     encoder = RunDirectory(tmp_path / "encoder")
@@ -101,7 +102,12 @@ def test_other_tasks_and_pairs_take_nothing_along(vocabulary, tmp_path):
     convert_checkpoint(run.path, tmp_path / "single", "kbert", takes_pairs=False)
     single = RunDirectory(tmp_path / "single")
     assert single.task().get_config() == run.task().get_config() | {"takes_pairs": False}
-    assert single.config.dataset == DatasetConfig(labels=("a", "b"))
+    assert single.config.dataset == dataclasses.replace(run.config.dataset, text_pair=None)
+    assert single.config.dataset != DatasetConfig(labels=("a", "b"))
+    convert_checkpoint(single.path, tmp_path / "pairs", "kbert", takes_pairs=True)
+    assert RunDirectory(tmp_path / "pairs").config.dataset == dataclasses.replace(
+        run.config.dataset, text_pair="text_pair"
+    )
     for said, place in (
         ({"encoder_only": True}, "for classifiers"),
         ({"format": "google"}, "runs of kbert"),
