@@ -4,7 +4,6 @@ The package huggingface_hub, an optional extra, downloads them, with its cache a
 HF_HOME, HF_HUB_CACHE, HF_HUB_OFFLINE, HF_TOKEN, HF_ENDPOINT. What is in its cache is found without it.
 """
 
-import contextlib
 import os
 import re
 from pathlib import Path
@@ -178,9 +177,13 @@ def _mark_absent(repository, folder):
 
     for name in ("config_sentence_transformers.json", "sentence_bert_config.json"):
         file = {"repo_id": repository, "filename": name, "revision": folder.name}
-        if huggingface_hub.try_to_load_from_cache(**file) is None:
-            with contextlib.suppress(OSError, errors.HfHubHTTPError):
+        try:
+            if huggingface_hub.try_to_load_from_cache(**file) is None:
                 huggingface_hub.hf_hub_download(**file)
+        except errors.LocalEntryNotFoundError:  # no network: each try may wait for it
+            return
+        except (OSError, errors.HfHubHTTPError):
+            pass
 
 
 def find_model(name: str) -> Path | None:
