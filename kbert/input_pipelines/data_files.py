@@ -80,9 +80,10 @@ def _write(data, path, name):
 def _other_value(value):
     """What JSON has no type for: as tables in files give it, or an object, which is no text and no label; in
     a column that nobody reads it is nobody's concern."""
-    if isinstance(value, bytes):
-        raise ValueError(f"the data have bytes that are not UTF-8 ({value!r:.60}); decode them first.")
-    return value.isoformat() if isinstance(value, _TIMES) else {type(value).__name__: f"{value!r:.60}"}
+    if isinstance(value, _TIMES):
+        return value.isoformat()
+    kind = "bytes that are not UTF-8" if isinstance(value, bytes) else type(value).__name__
+    return {kind: f"{value!r:.60}"}
 
 
 @contextlib.contextmanager

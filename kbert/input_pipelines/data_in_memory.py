@@ -4,8 +4,9 @@ A table is a DataFrame of pandas or polars, a table of pyarrow, a `datasets.Data
 dict of columns. Each is known by the methods of its objects, so none of these packages is imported here.
 """
 
+import contextlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -26,7 +27,7 @@ def plain_values(values) -> list | None:
     if not _is_column(values):
         return None
     if type(values).__module__.startswith("tensorflow.") and hasattr(values, "numpy"):
-        values = _decoded(values.numpy().tolist())
+        values = values.numpy()
     to_list = next(filter(None, (getattr(values, name, None) for name in _TO_LIST)), None)
     try:
         return [plain_value(value) for value in (to_list() if to_list else values)]
@@ -35,17 +36,22 @@ def plain_values(values) -> list | None:
 
 
 def plain_value(value):
-    """A value as Python's own: of a tensor, an array's number, lists for arrays in cells, texts for bytes,
-    decimals by `exact_number`."""
+    """A value as Python's own: of a tensor, an array's number, lists for arrays, texts for bytes in UTF-8 and
+    for keys, decimals by `exact_number`; so are those in lists and dicts."""
     if isinstance(value, str | int | float | None):
         return value
-    if isinstance(value, Decimal):
-        return exact_number(value)
     if type(value).__module__.startswith("tensorflow.") and hasattr(value, "numpy"):
-        number = value.numpy()
-        return _decoded(number.tolist() if hasattr(number, "tolist") else number)
+        value = value.numpy()
     convert = getattr(value, "as_py", None) or getattr(value, "tolist", None)
-    return _decoded(convert() if convert else value)
+    value = convert() if convert else value
+    if isinstance(value, list | tuple):
+        return (tuple if isinstance(value, tuple) else list)(map(plain_value, value))
+    if isinstance(value, Mapping):
+        return {str(plain_value(key)): plain_value(item) for key, item in value.items()}
+    if isinstance(value, bytes):
+        with contextlib.suppress(UnicodeDecodeError):
+            return value.decode("utf-8")
+    return exact_number(value) if isinstance(value, Decimal) else value
 
 
 def text_alone(value):
@@ -101,7 +107,7 @@ def is_data(data) -> bool:
     return data is not None and not isinstance(data, str) and not hasattr(data, "__fspath__")
 
 
-def read_rows(data, name: str) -> Iterator[dict[str, Any]]:
+def read_rows(data, name: str, columns: Collection[str] | None = None) -> Iterator[dict[str, Any]]:
     """Yields the rows of a table, or of a list of dicts, as plain Python values; None where one is missing.
 
     Integers with names of classes, as `datasets` has them, become these names.
@@ -109,13 +115,15 @@ def read_rows(data, name: str) -> Iterator[dict[str, Any]]:
     Args:
       data: a table, see `column_names`; or dicts of one row each.
       name: what messages call it, such as "the training data".
+      columns: those of a table that are read; by default all.
 
     Raises:
       ValueError: for anything else, columns that are no lists or not equally long, and a name of two columns.
     """
     names = list(data) if isinstance(data, Mapping) else column_names(data)
     if names:
-        yield from _rows_of_table(data, names, name)
+        read = [column for column in names if columns is None or str(column) in columns]
+        yield from _rows_of_table(data, read, name)
         return
     rows = None if names is not None else plain_values(data)
     if rows is None:
@@ -137,20 +145,22 @@ def _rows_of_table(data, names, name):
     twice = sorted({column for column in written if written.count(column) > 1})
     if twice:
         raise ValueError(f"{name} has several columns {', '.join(map(repr, twice))}; give each its own name.")
-    classes = _classes(data, name)
     columns = {str(column): _values(data, column, name) for column in names}
     lengths = {column: len(values) for column, values in columns.items()}
+    if isinstance(data, Mapping):  # the others, too: nothing but the caller says that they belong together
+        lengths |= {str(column): len(values) for column, values in data.items() if hasattr(values, "__len__")}
     if len(set(lengths.values())) > 1:
         sizes = ", ".join(f"{length} {column}" for column, length in lengths.items())
         raise ValueError(
             f"the columns of {name} have different lengths ({sizes}); give each of them one entry per "
             "example."
         )
-    for column, names_of_classes in classes.items():
-        columns[column] = [
-            named_class(value, names_of_classes, f"row {row} of {name}, column {column!r}")
-            for row, value in enumerate(columns[column], start=1)
-        ]
+    for column, classes in _classes(data, name).items():
+        if column in columns:
+            columns[column] = [
+                named_class(value, classes, f"row {row} of {name}, column {column!r}")
+                for row, value in enumerate(columns[column], start=1)
+            ]
     for row in zip(*columns.values(), strict=True):
         yield dict(zip(columns, row, strict=True))
 
@@ -171,7 +181,7 @@ def _values(data, column, name):
 def _cell(value):
     value = plain_value(value)
     if isinstance(value, set | frozenset):  # in an order of its own in each process
-        value = sorted(value, key=repr)
+        value = sorted(map(plain_value, value), key=repr)
     return None if is_missing(value) else value
 
 
@@ -197,13 +207,3 @@ def _classes(data, name) -> dict[str, tuple[str, ...]]:
         return {}
     kinds = {column: getattr(kind, "feature", kind) for column, kind in features.items()}
     return {column: tuple(kind.names) for column, kind in kinds.items() if getattr(kind, "names", None)}
-
-
-def _decoded(value):
-    """Texts of tensors and arrays, which are bytes in UTF-8; bytes of another kind stay."""
-    if isinstance(value, list):
-        return [_decoded(item) for item in value]
-    try:
-        return value.decode("utf-8") if isinstance(value, bytes) else value
-    except UnicodeDecodeError:
-        return value

@@ -1,7 +1,7 @@
 """Checks the objects, columns and texts of rows, for corpora and labelled files alike."""
 
 from kbert.files.json_file import parse_json
-from kbert.files.json_values import find_surrogate
+from kbert.files.json_values import find_surrogate, shown
 from kbert.files.near_names import did_you_mean
 
 AS_LINES = (
@@ -84,7 +84,8 @@ def text_problem(row: dict, name: str) -> str | None:
     if name not in row:
         return f"has no field {name!r}, only {', '.join(map(repr, list(row)[:8]))[:500] or 'nothing'}"
     if not isinstance(row[name], str):
-        return f"has a JSON {json_type(row[name])} as {name!r}, not a string"
+        content = f" ({shown(row[name])})" if isinstance(row[name], dict) else ""
+        return f"has a JSON {json_type(row[name])}{content} as {name!r}, not a string"
     if half := find_surrogate(row[name]):
         return f"has text with half a surrogate pair ({half}) as {name!r}, which UTF-8 cannot encode"
     return None

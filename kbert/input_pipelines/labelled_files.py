@@ -118,7 +118,8 @@ def stream_examples(
     """
     problems, labels = FileProblems(path), RowLabels(dataset, read_label)
     try:
-        for where, record in _records(Path(path), dataset, columns, optional, with_labels, problems):
+        path = path if isinstance(path, Path) else Path(path)
+        for where, record in _records(path, dataset, columns, optional, with_labels, problems):
             label = None
             try:
                 label = labels.read(record, where)
@@ -262,7 +263,7 @@ def _table_records(table, dataset, columns, wanted, with_labels, problems):
         if with_labels and (len(read) < len(wanted) or ANSWER in {*header} - {*read}):
             readable = table_rows.readable_columns(file, table.file_format)
             if len(read) < len(wanted):  # what the file has belongs in the message
-                read = readable
+                read = [*dict.fromkeys((*read, *readable))]
             elif ANSWER in readable:
                 read.append(ANSWER)
         # Without labels it still counts that there is such a column.
@@ -288,7 +289,7 @@ def _json_records(path, dataset, problems):
         else:
             yield f"{path} line {number}", record
     is_nested = isinstance(record, dict) and any(isinstance(cell, list | dict) for cell in record.values())
-    if number == 1 and is_nested and problems:
+    if number == 1 and is_nested and problems and not isinstance(path, DataFile):
         problems.add_hint(f"Its one object may hold all rows; {AS_LINES}")
 
 

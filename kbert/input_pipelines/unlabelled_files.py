@@ -146,7 +146,8 @@ def examples_from_table(
     name = "the data"
     header = list(map(str, column_names(table) or ()))
     columns = _match_columns(header, name, inputs, dataset or DatasetConfig(), "")
-    examples = [_example(row, columns, name) for row in read_rows(table, name)]
+    rows = read_rows(table, name, _names_in(columns))
+    examples = [_example(row, columns, name) for row in rows]
     for number, example in enumerate(examples, start=1):
         if not example.keys() - {_KEPT}:
             empty = " and ".join(map(repr, _names_in(columns)))

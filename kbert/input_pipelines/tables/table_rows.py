@@ -10,7 +10,7 @@ from pathlib import Path
 from kbert.extras import require
 from kbert.files.file_format import TABLES, require_table_format
 from kbert.files.json_file import parse_json
-from kbert.files.json_values import shown_name
+from kbert.files.json_values import shown, shown_name
 
 _ROWS_AT_ONCE = 512
 # Of a parquet file: without both of them a whole row group is read at once.
@@ -279,13 +279,23 @@ def _feature_classes(feature):
 def named_class(value, names: tuple[str, ...], where: str):
     """The name of a class, or of each in a list; None where there is no class.
 
+    Args:
+      value: the number of a class, also as a float; or its name, which somebody may have put there.
+      names: of the classes.
+      where: for messages.
+
     Raises:
-      ValueError: naming `where`, for a number that has no name.
+      ValueError: naming `where`, for any other value.
     """
     if isinstance(value, list):
         return [named_class(item, names, where) for item in value]
-    if value is None or value == _NO_CLASS:
+    if value is None or value == _NO_CLASS or value != value:
         return None
-    if not 0 <= value < len(names):
-        raise ValueError(f"{where} has the class {value}, but the schema names {len(names)}, from 0 on.")
-    return names[value]
+    if isinstance(value, str) and value in names:
+        return value
+    if isinstance(value, int | float) and value in range(len(names)):
+        return names[int(value)]
+    raise ValueError(
+        f"{where} has the class {shown(value)}, but the schema names {len(names)}, from 0 on: "
+        f"{', '.join(names)[:200]}."
+    )

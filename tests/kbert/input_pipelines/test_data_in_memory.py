@@ -2,13 +2,18 @@
 
 import datetime
 import json
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from kbert.config import DatasetConfig
 from kbert.input_pipelines.data_files import data_as_files
 from kbert.input_pipelines.data_in_memory import column_names, plain_values, read_rows
+from kbert.input_pipelines.labelled_files import read_rows as labelled_rows
+from kbert.input_pipelines.tables.table_rows import named_class
+from kbert.input_pipelines.unlabelled_files import examples_from_table
 from tests.kbert.input_pipelines.frames import Column, Frame
 
 COLUMNS = {"text": ["a", "ü", "c"], "label": [1, 0, 1]}
@@ -63,11 +68,46 @@ def test_bytes_are_texts_in_utf_8():
         np.rec.fromarrays([np.char.encode(texts, "utf-8")], names=["text"]),
     ):
         assert [row["text"] for row in read_rows(data, "the data")] == texts
+    data = {"the data": [{"text": b"\xff", "other": "b", "label": 1}]}
+    with data_as_files(data) as (file,):
+        assert [row.text for row in labelled_rows(file, DatasetConfig(text="other"))] == ["b"]
     with (
-        pytest.raises(ValueError, match="bytes that are not UTF-8"),
-        data_as_files({"it": [{"text": b"\xff"}]}),
+        pytest.raises(ValueError, match="row 1 of the data has .*bytes that are not UTF-8.* as 'text'"),
+        data_as_files(data) as (file,),
     ):
-        pass
+        labelled_rows(file, DatasetConfig())
+
+
+@pytest.mark.parametrize("kind", ["stand-in", "dict", "pyarrow"])
+def test_values_inside_of_lists_and_dicts_are_plain_too(kind):
+    """As pandas has SQuAD's answers, and whatever stands in columns that nobody reads."""
+    cells = {
+        "answers": ({"text": np.array(["a"], object), "start": np.array([3])}, {"text": ["a"], "start": [3]}),
+        "scores": ([np.float32(0.5), np.int64(2)], [0.5, 2]),
+        "prices": ([Decimal("0.90"), Decimal(3)], ["0.90", 3]),
+        "nested": (np.array([np.array([1]), np.array([2, 3])], object), [[1], [2, 3]]),
+        "keys": ({(1, 2): b"\xc3\xbc", 3: None}, {"(1, 2)": "ü", "3": None}),
+    }
+    if kind == "pyarrow":
+        cells = {name: cells[name] for name in ("answers", "prices")}
+        cells["prices"] = ([Decimal("0.90"), Decimal("3.00")], ["0.90", "3.00"])
+    table = TABLES[kind]({name: [value] for name, (value, _) in cells.items()})
+    (row,) = read_rows(table, "the data")
+    assert row == {name: plain for name, (_, plain) in cells.items()}
+    assert json.loads(json.dumps(row)) == row
+    (row,) = read_rows([{name: value for name, (value, _) in cells.items()}], "the data")
+    assert row == {name: plain for name, (_, plain) in cells.items()}
+
+
+def test_columns_that_nobody_reads_are_left_alone():
+    class Pictures(Frame):
+        def __getitem__(self, name):
+            assert name == "text", "an image would be decoded"
+            return super().__getitem__(name)
+
+    table = Pictures({"text": ["a"], "image": [object()]})
+    assert list(read_rows(table, "the data", ["text"])) == [{"text": "a"}]
+    assert examples_from_table(table, [("text",)]) == [{"text": "a"}]
 
 
 @pytest.mark.parametrize("kind", [set, frozenset])
@@ -105,9 +145,30 @@ def test_numbers_of_classes_become_their_names():
     assert [row["label"] for row in read_rows(named, "the data")] == ["loud", "quiet", None]
 
 
+def test_classes_may_be_floats_or_already_their_names():
+    names = ("quiet", "loud")
+    values = [1.0, -1.0, float("nan"), None, "loud", [0, "loud"]]
+    expected = ["loud", None, None, None, "loud", ["quiet", "loud"]]
+    assert [named_class(value, names, "row 1") for value in values] == expected
+    for wrong in (2, -2, 0.5, "LOUD", {"a": 1}):
+        with pytest.raises(
+            ValueError, match="^row 1 has the class .*, but the schema names 2, from 0 on: quiet, l"
+        ):
+            named_class(wrong, names, "row 1")
+
+
 def test_what_json_has_no_type_for_is_as_in_tables_of_files_or_no_text():
     values = [datetime.date(2026, 1, 2), datetime.datetime(2026, 1, 2, 3), 1j, Path("a")]
     with data_as_files({"the data": [{"value": value} for value in values]}) as (file,):
         found = [json.loads(line)["value"] for line in file.read_text().splitlines()]
     assert found[:2] == ["2026-01-02", "2026-01-02T03:00:00"]
     assert found[2] == {"complex": "1j"} and isinstance(found[3], dict), "refused as a text and as a label"
+
+
+def test_a_row_in_memory_gets_no_advice_about_lines():
+    with (
+        pytest.raises(ValueError, match="row 1 of the data") as error,
+        data_as_files({"the data": [{"text": "a", "label": [1]}]}) as (file,),
+    ):
+        labelled_rows(file, DatasetConfig())
+    assert "in each line" not in str(error.value)

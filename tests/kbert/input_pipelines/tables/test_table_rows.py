@@ -99,6 +99,15 @@ def test_names_of_the_classes_in_lists(tmp_path, kind):
     assert sentence.labels == ("B-PER", "O")
 
 
+def test_a_column_that_is_asked_for_and_holds_no_plain_values_is_named(tmp_path):
+    """Also beside one that the file lacks and need not have, such as the label of pairs."""
+    read = TASKS["multiple_negatives_ranking"].files.read_examples
+    table = pa.table({"text": ["a"], "right": ["b"], "wrong": [b"c"]})
+    path = write_parquet(tmp_path / "a.parquet", table)
+    with pytest.raises(ValueError, match="the column 'wrong' holds binary; expected"):
+        list(read(path, DatasetConfig(text_pair="right", negatives=("wrong",))))
+
+
 def test_rows_are_read_as_they_are_asked_for(tmp_path):
     """What is wrong with the next shard is not known yet, and a row group is never in memory as a whole."""
     size = 20_000
