@@ -8,6 +8,7 @@ import os
 import re
 from pathlib import Path
 
+from kbert.checkpoints.hugging_face.sentence_vectors import WITH_CONFIG
 from kbert.checkpoints.near_models import models_like
 from kbert.checkpoints.other_files import HEAD_FILES
 from kbert.checkpoints.report import one_line
@@ -94,7 +95,6 @@ _WITH_MODULES = (
     *("sentence-transformers/", "intfloat/e5-", "intfloat/multilingual-e5-", "thenlper/gte-"),
     *("BAAI/bge-small-", "BAAI/bge-base-", "BAAI/bge-large-", "BAAI/bge-m3"),  # bge-reranker gives no vectors
 )
-_WITH_CONFIG = (".Pooling", ".SpladePooling", ".Dense", ".MultiVectorMask")  # modules
 _TOKENIZERS = ("vocab.txt", "vocab.json", "tokenizer.json", "*.model", "assets/tokenizer/vocabulary.txt")
 _FORM = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 
@@ -264,7 +264,8 @@ def _lacks_modules(folder, repository):
     except (ValueError, TypeError, KeyError):  # the reader says what is wrong with it
         return False
     return any(
-        kind.endswith(_WITH_CONFIG) and not (folder / path / "config.json").is_file() for kind, path in listed
+        kind.rsplit(".", 1)[-1] in WITH_CONFIG and not (folder / path / "config.json").is_file()
+        for kind, path in listed
     )
 
 

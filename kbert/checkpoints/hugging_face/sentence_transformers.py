@@ -27,7 +27,7 @@ from kbert.checkpoints.hugging_face.sentence_models import (
     model_kind,
     require_modules,
 )
-from kbert.checkpoints.hugging_face.sentence_vectors import OF_TOKENS, Module
+from kbert.checkpoints.hugging_face.sentence_vectors import OF_TOKENS, WITH_CONFIG, Module
 from kbert.checkpoints.report import Report
 from kbert.checks import SHORTEST_LENGTH
 from kbert.files.json_file import read_json, read_json_object
@@ -154,13 +154,20 @@ def _read_modules(folder, report) -> list[Module]:
             f"runs no code of a folder. To read its encoder alone, pass allow_unmatched={MODULES_FILE}."
         )
     kinds = (module["type"].rsplit(".", 1)[-1] for module in listed)
-    return [
+    modules = [
         Module(
             "Transformer" if kind == "MLMTransformer" else kind,
             path_inside(folder, module["path"], path, "folder"),
         )
         for kind, module in zip(kinds, listed, strict=True)
     ]
+    absent = [module.file for module in modules if module.kind in WITH_CONFIG and not module.file.is_file()]
+    if absent:
+        raise ValueError(
+            f"{path} lists a module whose settings, {absent[0]}, are not there: this is a part of the model. "
+            "Copy all of its files, or download it again by hf://ORG/NAME."
+        )
+    return modules
 
 
 def _read_list(path):

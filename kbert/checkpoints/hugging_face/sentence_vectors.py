@@ -18,6 +18,7 @@ from kbert.files.safetensors_file import read_safetensors
 from kbert.files.stored_tensor import StoredTensor
 
 OF_TEXTS, OF_TOKENS = "sentence_embedding", "token_embeddings"  # what a module reads and writes
+WITH_CONFIG = ("Pooling", "SpladePooling", "Dense", "MultiVectorMask")  # every version writes theirs
 DENSE_FILES = {"model.safetensors": read_safetensors, "pytorch_model.bin": read_torch_file}
 # "pooling_mode_<theirs>" of 1_Pooling/config.json -> the mode of kbert's SequencePooling, in the order in
 # which several stand behind each other.

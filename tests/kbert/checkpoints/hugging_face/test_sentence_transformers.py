@@ -113,6 +113,18 @@ def test_a_cache_is_believed_only_where_it_says_that_the_hub_lacks_a_file(folder
     assert ("by hf://org/name." in caplog.text) is (len(known) < 2)
 
 
+@pytest.mark.parametrize("kind", ["Pooling", "Dense"])
+def test_a_listed_module_that_is_not_there_is_refused_by_name(folder, kind):
+    list_modules(folder, "Transformer", "Pooling", "Dense")
+    if kind == "Pooling":
+        shutil.rmtree(folder / "1_Pooling")
+    path = rf"{folder.name}/\d_{kind}/config.json"
+    with pytest.raises(
+        ValueError, match=f"modules.json lists .*{path}, are not there: .* Copy all of its files"
+    ):
+        read_sentence_modules(folder)
+
+
 def test_a_copy_without_the_length_of_texts_is_warned_of(folder, caplog):
     """sentence-transformers has always written it; prompts only from release 2 on."""
     (folder / ABSENT[1]).unlink()
