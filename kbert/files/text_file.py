@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from kbert.cli.warn_once import warn_once
 from kbert.files.compression import beginning, find_compression, find_opener
 from kbert.files.file_format import require_text_format
 from kbert.files.text_encoding import (
@@ -118,11 +119,19 @@ def find_encoding(path: str | Path, encoding: str | None = None) -> str:
     """The encoding of a text file: what its byte order mark says, or UTF-8; else the one that is asked for.
 
     A file may be UTF-8 though another encoding is asked for, which other files of the same kind have. That is
-    seen where its first characters beyond ASCII stand, because other text is hardly ever valid UTF-8.
+    said, and seen where its first characters beyond ASCII stand, because other text is hardly ever valid
+    UTF-8.
 
     Raises:
       ValueError: for UTF-16 and UTF-32 without a mark where nothing is asked for.
     """
+    own, wanted = _own_encoding(path, encoding), encoding and codecs.lookup(encoding).name
+    if wanted and not (wanted.startswith(own) or own.startswith(wanted)):
+        warn_once(f"{path} is {own.upper()}, and is read so in spite of dataset.encoding={encoding!r}")
+    return own
+
+
+def _own_encoding(path, encoding):
     first = beginning(path, BLOCK if encoding else len(codecs.BOM_UTF32_LE))
     if marked := marked_encoding(first):
         return marked

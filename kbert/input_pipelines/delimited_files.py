@@ -1,6 +1,5 @@
 """TSV and CSV files -> the names of their columns, and the cells of each row. Nothing heavy is imported."""
 
-import codecs
 import csv
 import io
 import itertools
@@ -41,9 +40,6 @@ def text_lines(path: str | Path, encoding: str | None, problems: FileProblems) -
     """
     require_text_file(path, "rows of text")
     own = find_encoding(path, encoding)
-    wanted = encoding and codecs.lookup(encoding).name
-    if wanted and not (wanted.startswith(own) or own.startswith(wanted)):
-        warn_once(f"{path} is {own.upper()}, and is read so in spite of dataset.encoding={encoding!r}")
     likely: str | None = None
     number, damaged = 0, _Damaged(path)
     for number, _, line in numbered_lines(path, encoding=own):

@@ -66,7 +66,7 @@ def examples_of_file(
     dataset = _with_own_format(path, dataset)
     if _file_format(path, dataset) == "jsonl":
         return _json_lines(inputs, path, dataset)
-    return examples_from_lines(inputs, _lines(path), str(path))
+    return examples_from_lines(inputs, _lines(path, dataset), str(path))
 
 
 def with_checked_texts(
@@ -201,11 +201,12 @@ def texts_and_pairs(
       ValueError: as `examples_from_columns` and `examples_from_lines` do; while it is read, for a row without
         a text.
     """
-    is_json = _file_format(path, _with_own_format(path, dataset)) == "jsonl"
+    own = _with_own_format(path, dataset)
+    is_json = _file_format(path, own) == "jsonl"
     if not has_columns(path, dataset) and not is_json:
-        return map(_text_and_pair, _lines_of_text(read_lines(path), path))
+        return map(_text_and_pair, _lines_of_text(read_lines(path, own.encoding), path))
     if is_json:
-        lines = _json_lines([("text",)], path, _with_own_format(path, dataset))
+        lines = _json_lines([("text",)], path, own)
         examples = (
             _by_input(example, dataset or DatasetConfig(), f"{path} row {number}")
             for number, example in enumerate(lines, start=1)
@@ -279,13 +280,13 @@ def _naming_format(path, dataset):
         raise ValueError(f"{error} {_why_so(path, dataset)}.") from None
 
 
-def _lines(path):
-    return (line.removesuffix("\r") for line in read_lines(path))
+def _lines(path, dataset):
+    return (line.removesuffix("\r") for line in read_lines(path, dataset.encoding))
 
 
 def _json_lines(inputs, path, dataset):
     with _naming_format(path, dataset):
-        yield from examples_from_lines(inputs, _lines(path), str(path), json_lines=True)
+        yield from examples_from_lines(inputs, _lines(path, dataset), str(path), json_lines=True)
 
 
 def _file_format(path, dataset):
@@ -431,8 +432,9 @@ def examples_from_lines(
 ) -> Iterator[dict]:
     """The examples of lines.
 
-    A line is a text; or two texts with a tab between them for a task on pairs, and where pairs are answered
-    beside texts; or a JSON object, whose keys are the inputs, for other tasks and with `json_lines`.
+    A line is a text, also of a task on pairs that answers texts beside them; or two texts with a tab between
+    them for a task on pairs, and where pairs are answered beside texts; or a JSON object, whose keys are the
+    inputs, for other tasks and with `json_lines`. Between objects lines may be blank.
 
     Args:
       inputs: the inputs of each signature of the task that answers texts; the first is the usual one.
@@ -448,9 +450,11 @@ def examples_from_lines(
     """
     number_of_texts = None if json_lines else _TEXTS_OF_A_LINE.get(inputs[0])
     problems = FileProblems(source, most_problems)
-    if number_of_texts == 1 and all("text" in names for names in inputs):
+    if number_of_texts and ("text",) in inputs and all("text" in names for names in inputs):
         lines = _lines_of_text(lines, source)
     for number, line in enumerate(lines, start=1):
+        if number_of_texts is None and not line.strip():
+            continue
         try:
             example = _example_of_line(line, source, number, inputs, number_of_texts)
         except NotLines:
@@ -485,6 +489,12 @@ def _example_of_line(line, source, number, inputs, number_of_texts) -> dict:
     texts = line.split("\t")
     is_pair = len(texts) == 2 and all(map(str.strip, texts)) and _PAIR_INPUTS in inputs
     if number_of_texts == 1 and not is_pair:
+        return {"text": line}
+    if len(texts) == 1 and ("text",) in inputs:
+        warn_once(
+            f"{source}: lines without a tab are read as one text alone, which the model takes beside pairs; "
+            "a pair has a tab between its texts."
+        )
         return {"text": line}
     if len(texts) != 2:
         raise ValueError(f"{source} line {number}: expected two texts with a tab between them.")

@@ -78,6 +78,8 @@ def test_utf_8_is_seen_where_another_encoding_is_asked_for(tmp_path):
     assert find_encoding(path, "gb18030") == "gb18030"
     path.write_bytes(("的" * 9).encode())
     assert find_encoding(path, "gb18030") == "utf-8"
+    path.write_bytes("The café was nice.\n".encode() * 5)
+    assert find_encoding(path, "shift_jis") == "utf-8"
     path.write_bytes("schön".encode("cp1252"))
     assert find_encoding(path, "windows-1252") == "cp1252"
 

@@ -298,6 +298,37 @@ def test_a_name_without_a_format_has_that_of_the_run(tmp_path, file_format, capl
     assert list(examples_of_file(other, INPUTS, dataset)) == [{"text": "b"}]  # its name says more
 
 
+def test_a_line_without_a_tab_is_a_text_where_texts_are_answered_beside_pairs(tmp_path, caplog):
+    """As a column or an object with a text alone: models of vectors take pairs first."""
+    path = tmp_path / "lines.txt"
+    path.write_text("He ran.\nHe ran.\tSo did I.\n")
+    expected = [{"text": "He ran."}, {"text": "He ran.", "text_pair": "So did I."}]
+    assert list(examples_of_file(path, INPUTS[::-1])) == expected
+    assert "lines.txt: lines without a tab are read as one text alone" in caplog.text
+    with pytest.raises(ValueError, match="line 1: expected two texts with a tab"):
+        list(examples_of_file(path, INPUTS[1:]))
+
+
+def test_blank_lines_between_objects_are_none(tmp_path):
+    """Training reads the same file."""
+    path = tmp_path / "a.jsonl"
+    path.write_text('\n{"text": "a"}\n  \n{"text": "b"}\n\n')
+    assert [example["text"] for example in examples_of_file(path, INPUTS)] == ["a", "b"]
+    assert list(texts_and_pairs(path)) == [("a", None), ("b", None)]
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.csv"])
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-8"])
+def test_the_encoding_of_the_run_is_that_of_every_file_of_text(tmp_path, name, encoding, caplog):
+    path, dataset = tmp_path / name, DatasetConfig(encoding="cp1252")
+    content = {"a.txt": "schön\n", "a.jsonl": '{"text": "schön"}\n', "a.csv": "text\nschön\n"}[name]
+    path.write_text(content, encoding=encoding)
+    assert list(examples_of_file(path, INPUTS, dataset)) == [{"text": "schön"}]
+    assert list(texts_and_pairs(path, dataset)) == [("schön", None)]
+    said = f"{path} is UTF-8, and is read so in spite of dataset.encoding='cp1252'"
+    assert (said in caplog.text) is (encoding == "utf-8")
+
+
 @pytest.mark.parametrize("inputs", [INPUTS, INPUTS[::-1], INPUTS[:1]])
 def test_a_line_with_a_tab_is_a_pair_where_pairs_are_answered(tmp_path, inputs, caplog):
     path = tmp_path / "lines.txt"
