@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from kbert.inference.texts import require_whole_characters
 from kbert.input_pipelines.data_in_memory import (
     column_names,
-    plain_value,
     plain_values,
     require_no_path,
     shown,
     text_alone,
 )
+from kbert.input_pipelines.python_values import plain_value
 from kbert.input_pipelines.unlabelled_files import examples_from_table, with_values
 from kbert.tasks.file_columns import ONE_TEXT, PAIR, RAW_SCORES, SEVERAL_TEXTS
 

@@ -4,14 +4,13 @@ A table is a DataFrame of pandas or polars, a table of pyarrow, a `datasets.Data
 dict of columns. Each is known by the methods of its objects, so none of these packages is imported here.
 """
 
-import contextlib
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from typing import Any
 
 from kbert.files.file_format import FORMATS
-from kbert.input_pipelines.tables.table_rows import class_names, exact_number, named_class
+from kbert.input_pipelines.python_values import plain_value, without_tensor
+from kbert.input_pipelines.tables.table_rows import class_names, named_class
 
 _TO_LIST = ("to_pylist", "to_list", "tolist")  # Arrow's; Series of pandas and polars; NumPy's
 _MISSING = ("NAType", "NaTType")  # of pandas, which compare with nothing
@@ -26,32 +25,12 @@ def plain_values(values) -> list | None:
     """
     if not _is_column(values):
         return None
-    if type(values).__module__.startswith("tensorflow.") and hasattr(values, "numpy"):
-        values = values.numpy()
+    values = without_tensor(values)
     to_list = next(filter(None, (getattr(values, name, None) for name in _TO_LIST)), None)
     try:
         return [plain_value(value) for value in (to_list() if to_list else values)]
     except TypeError:  # such as a tensor of a graph, which is Iterable by its class alone
         return None
-
-
-def plain_value(value):
-    """A value as Python's own: of a tensor, an array's number, lists for arrays, texts for bytes in UTF-8 and
-    for keys, decimals by `exact_number`; so are those in lists and dicts."""
-    if isinstance(value, str | int | float | None):
-        return value
-    if type(value).__module__.startswith("tensorflow.") and hasattr(value, "numpy"):
-        value = value.numpy()
-    convert = getattr(value, "as_py", None) or getattr(value, "tolist", None)
-    value = convert() if convert else value
-    if isinstance(value, list | tuple):
-        return (tuple if isinstance(value, tuple) else list)(map(plain_value, value))
-    if isinstance(value, Mapping):
-        return {str(plain_value(key)): plain_value(item) for key, item in value.items()}
-    if isinstance(value, bytes):
-        with contextlib.suppress(UnicodeDecodeError):
-            return value.decode("utf-8")
-    return exact_number(value) if isinstance(value, Decimal) else value
 
 
 def text_alone(value):

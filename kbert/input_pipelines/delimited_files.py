@@ -123,7 +123,8 @@ def require_columns(
                     "Names of columns stand in quotation marks: CSV reads double ones as such, TSV none; for "
                     "TSV with quotes set dataset.file_format=csv."
                 )
-    for column in dict.fromkeys((*columns, dataset.label)):
+    read = (*columns, *dataset.text_columns, dataset.scores, dataset.label)
+    for column in dict.fromkeys(filter(None, read)):
         if header.count(column) > 1:
             problems.add(
                 f"{path} has {header.count(column)} columns {column!r}; its columns are {str(header)[:500]}. "

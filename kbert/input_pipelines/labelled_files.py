@@ -145,7 +145,7 @@ def stream_examples(
 def _records(path, dataset, columns, optional, with_labels, problems):
     """(where, record) of all rows that are to be read."""
     columns = [column for column in columns if column]
-    known = (*columns, *dataset.text_columns, *optional, with_labels and dataset.label)
+    known = (*columns, *dataset.text_columns, dataset.scores, *optional, with_labels and dataset.label)
     wanted = dict.fromkeys(filter(None, known))
     if table := find_table(path, dataset.file_format):
         records = _table_records(table, dataset, columns, wanted, with_labels, problems)

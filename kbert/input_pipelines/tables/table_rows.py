@@ -2,15 +2,14 @@
 
 import contextlib
 import re
-import sys
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from pathlib import Path
 
 from kbert.extras import require
 from kbert.files.file_format import TABLES, require_table_format
 from kbert.files.json_file import parse_json
-from kbert.files.json_values import shown, shown_name
+from kbert.files.json_values import json_value, shown, shown_name
+from kbert.input_pipelines.python_values import plain_value
 
 _ROWS_AT_ONCE = 512
 # Of a parquet file: without both of them a whole row group is read at once.
@@ -50,13 +49,13 @@ def read_rows(file: Path, file_format: str, columns: Sequence[str]) -> Iterator[
 
     Raises:
       ValueError: naming the file, when it is damaged, a column holds other things than texts, numbers, true
-        and false, or lists and objects of them, or dates and times, or pyarrow is not installed; naming the
-        row too for text that is not UTF-8 and for a class without a name.
+        and false, or lists and objects of them, or dates and times, or two columns have its name, or pyarrow
+        is not installed; naming the row too for text that is not UTF-8 and for a class without a name.
     """
     with _opened(file, file_format) as table:
         schema = _schema(table)
         for column in columns:
-            _require_plain(schema.field(column), file)
+            _require_plain(schema, column, file)
         names = class_names(schema.metadata, file)
         number = 0
         for batch in _batches(table, file_format, list(columns)):
@@ -132,8 +131,6 @@ def _arrow_batches(table):
 
 def _values(column, name, classes, file, before):
     """The values of a column of a batch, whose first row comes after `before` rows."""
-    import pyarrow as pa
-
     _validate(column)
     if _is_time(column.type):
         return _iso_texts(column)
@@ -144,25 +141,14 @@ def _values(column, name, classes, file, before):
         raise ValueError(
             f"{file} row {row} has text in {name!r} that is not UTF-8; write it again."
         ) from None
-    if pa.types.is_decimal(column.type):
-        values = [value if value is None else exact_number(value) for value in values]
+    if "decimal" in str(column.type):
+        values = plain_value(values)
     if classes:
         values = [
             named_class(value, classes, f"{file} row {row}, column {name!r}")
             for row, value in enumerate(values, start=before + 1)
         ]
     return values
-
-
-def exact_number(value: Decimal) -> int | str | float:
-    """A decimal as JSON can hold it: an int; with places behind the point its text, such as "19.90", for a
-    float would be another number; NaN and infinity as floats, and what is beyond floats as its own text."""
-    if not value.is_finite():
-        return float(value)
-    if abs(value.adjusted()) > sys.float_info.max_10_exp:  # thousands of digits, of which int takes 4300
-        return str(value)
-    written = format(value, "f")
-    return written if "." in written else int(written)
 
 
 def _iso_texts(column):
@@ -199,19 +185,19 @@ def _first_not_utf8(column):
     return 0
 
 
-def _require_plain(field, file):
-    if not _is_readable(field.type):
+def _require_plain(schema, column, file):
+    if (number := schema.names.count(column)) > 1:
+        raise ValueError(f"{file} has {number} columns {column!r}; give each a different name.")
+    kind = schema.field(column).type
+    if not _is_readable(kind):
         raise ValueError(
-            f"{file}: the column {field.name!r} holds {field.type}; expected texts, numbers, dates, or "
+            f"{file}: the column {column!r} holds {kind}; expected texts, numbers, dates, or "
             "lists of the first two. Turn it into texts, or name another column in the config."
         )
 
 
 def _is_readable(kind) -> bool:
-    from pyarrow import types
-
-    # Decimals and times become plain, but not inside of lists.
-    return types.is_decimal(kind) or _is_time(kind) or _is_plain(kind)
+    return _is_time(kind) or _is_plain(kind)  # times become texts, but not inside of lists
 
 
 def _is_time(kind) -> bool:
@@ -221,17 +207,18 @@ def _is_time(kind) -> bool:
 
 
 def _is_plain(kind) -> bool:
-    """Whether the values are those that JSON has as well."""
+    """Whether the values are those that JSON has as well, or decimals."""
     from pyarrow import types
 
     if types.is_dictionary(kind):
         return _is_plain(kind.value_type)
-    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+    lists = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
+    if any(getattr(types, f"is_{name}")(kind) for name in lists):
         return _is_plain(kind.value_type)
     if types.is_struct(kind):
         return all(_is_plain(kind.field(index).type) for index in range(kind.num_fields))
     texts = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
-    numbers = types.is_integer(kind) or types.is_floating(kind)
+    numbers = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
     return texts or numbers or types.is_boolean(kind) or types.is_null(kind)
 
 
@@ -258,9 +245,8 @@ def class_names(metadata, file) -> dict[str, tuple[str, ...]]:
         return {}
     where = f"{file}: the features in its schema"
     value = parse_json(metadata[_NAMES_KEY].decode("utf-8", "replace"), where)
-    features = ((value.get("info") or {}) if isinstance(value, dict) else {}).get("features") or {}
-    if not isinstance(features, dict):
-        raise ValueError(f"{where} are {str(features)[:200]}; expected an object of columns.")
+    info = json_value(value if isinstance(value, dict) else {}, "info", dict, where, {})
+    features = json_value(info, "features", dict, where, {})
     classes = {column: _feature_classes(feature) for column, feature in features.items()}
     return {column: names for column, names in classes.items() if names}
 
@@ -272,7 +258,8 @@ def _feature_classes(feature):
     if not isinstance(feature, dict):
         return None
     if feature.get("_type") == "ClassLabel":
-        return tuple(map(str, feature.get("names") or ()))
+        names = feature.get("names")
+        return tuple(map(str, names)) if isinstance(names, list) else None
     return _feature_classes(feature.get("feature"))
 
 

@@ -6,13 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from absl import logging
 
-from kbert.bounds import LARGEST_FLOAT32
 from kbert.cli.warn_once import warn_once
 from kbert.features import ENCODER_INPUTS, Feature
 from kbert.files.json_values import shown
 from kbert.input_pipelines import labelled_files, text_reader
 from kbert.input_pipelines.distinct_batches import TextsApart
-from kbert.input_pipelines.labels import NoLabel, number_label
+from kbert.input_pipelines.labels import NoLabel, number_label, plain_number
 from kbert.tasks.files import ROW_SETTINGS, Files
 
 _MINED = re.compile(r"negative_\d+")  # a column that kbert hard-negatives writes
@@ -142,13 +141,15 @@ class TaughtFiles(PositiveFiles):
         if dataset.scores is None or dataset.scores not in record:
             return TextGroup(texts, None)
         scores, number = record[dataset.scores], len(texts) - 1
-        if not isinstance(scores, list) or len(scores) != number or not all(map(_is_number, scores)):
+        listed = scores if isinstance(scores, list) else []
+        numbers = [score for score in map(plain_number, listed) if score is not None]
+        if not len(numbers) == len(listed) == number:
             raise ValueError(
                 f"{where}: dataset.scores={dataset.scores!r} is {shown(scores)}; expected a list of "
                 f"{number} finite numbers, of the positive and of each negative, as kbert hard-negatives "
                 "with --cross_encoder writes them."
             )
-        return TaughtGroup(texts, None, tuple(float(score) for score in scores))
+        return TaughtGroup(texts, None, tuple(numbers))
 
     def require_scores(self, examples, dataset):
         """Raises ValueError for a training example without a teacher's scores, where these are learnt."""
@@ -167,10 +168,6 @@ def _say_unread(record, dataset, path):
             f"{path} has {', '.join(map(repr, unread))}, which dataset.negatives="
             f"{shown(list(dataset.negatives))} does not name: they are not read."
         )
-
-
-def _is_number(value):
-    return isinstance(value, int | float) and type(value) is not bool and abs(value) <= LARGEST_FLOAT32
 
 
 def warn_of_right_and_wrong(pairs: list[tuple[str, str]]):

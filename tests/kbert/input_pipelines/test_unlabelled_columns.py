@@ -3,6 +3,7 @@
 import csv
 import datetime
 import gzip
+import math
 from decimal import Decimal
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from kbert.inference.answers import to_examples
 from kbert.input_pipelines import data_in_memory
 from kbert.input_pipelines.labelled_files import read_rows, stream_examples
 from kbert.input_pipelines.labels import class_label, number_label
+from kbert.input_pipelines.python_values import plain_value
 from kbert.input_pipelines.unlabelled_files import (
     count_rows,
     examples_from_columns,
@@ -250,13 +252,21 @@ def test_decimals_stay_the_numbers_that_they_are(tmp_path):
 @pytest.mark.parametrize("number", ["1E+5000", "-1E+999999999", "1E-999999999"])
 def test_a_decimal_beyond_floats_stays_its_text(number):
     """An int has 4300 digits at most, and a billion zeros would be written first."""
-    assert data_in_memory.plain_value(Decimal(number)) == number
+    assert plain_value(Decimal(number)) == number
+
+
+def test_every_kind_of_nan_is_nan():
+    assert all(math.isnan(plain_value(Decimal(number))) for number in ("NaN", "sNaN", "-NaN12"))
 
 
 def test_columns_that_a_whole_row_cannot_have_are_named(tmp_path):
     path = write_parquet(tmp_path / "a.parquet", pa.table({"text": ["a"], "picture": [b"\x89PNG"]}))
     with pytest.raises(ValueError, match="the column 'picture' holds binary"):
         list(whole_rows(path, INPUTS))
+    texts = pa.Table.from_arrays([pa.array(["a"])] * 2, names=["text", "text"])
+    path = write_parquet(tmp_path / "texts.parquet", texts)
+    with pytest.raises(ValueError, match="texts.parquet has 2 columns 'text'; give each"):
+        list(examples_from_columns(path, INPUTS))
     twice = pa.Table.from_arrays([pa.array(["a"])] * 3, names=["text", "note", "note"])
     with pytest.raises(ValueError, match="several columns 'note'"):
         list(whole_rows(write_parquet(tmp_path / "b.parquet", twice), INPUTS))

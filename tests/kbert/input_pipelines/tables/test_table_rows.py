@@ -1,7 +1,9 @@
 """Tables give what JSON lines of the same rows give, for every task, and their errors name file and row."""
 
 import itertools
+import json
 import os
+from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,6 +20,7 @@ from tests.kbert.input_pipelines.tables.written_tables import (
     write_lines,
     write_parquet,
     write_shards,
+    write_stream,
 )
 
 TEXT = DatasetConfig()
@@ -106,6 +109,65 @@ def test_a_column_that_is_asked_for_and_holds_no_plain_values_is_named(tmp_path)
     path = write_parquet(tmp_path / "a.parquet", table)
     with pytest.raises(ValueError, match="the column 'wrong' holds binary; expected"):
         list(read(path, DatasetConfig(text_pair="right", negatives=("wrong",))))
+
+
+def test_a_teachers_scores_are_read_of_every_kind_of_list_or_named(tmp_path):
+    """A dev file would lose them without a word, for rows need not have any."""
+    read = TASKS["late_interaction"].files.read_examples
+    dataset = DatasetConfig(text_pair="right", negatives=("wrong",), scores="scores")
+    rows = {"text": ["a", "b"], "right": ["c", "d"], "wrong": ["e", "f"]}
+    scores = [[0.75, 0.5], [2, -1]]
+    decimals = [list(map(Decimal, row)) for row in scores]
+    tables = [
+        pa.table(rows | {"scores": pa.array(values, kind)})
+        for values, kind in (
+            (scores, pa.list_(pa.float32())),
+            (scores, pa.list_view(pa.float32())),
+            (decimals, pa.list_(pa.decimal128(3, 2))),
+        )
+    ]
+    for number, table in enumerate(tables):
+        path = write_stream(tmp_path / f"{number}.arrow", table)
+        assert [list(example.teacher_scores) for example in read(path, dataset)] == scores
+    table = pa.table(rows | {"scores": [[b"1", b"2"]] * 2})
+    path = write_parquet(tmp_path / "a.parquet", table)
+    with pytest.raises(ValueError, match="the column 'scores' holds list<element: binary>; expected"):
+        list(read(path, dataset))
+
+
+@pytest.mark.parametrize("names", [["text", "right", "wrong", "wrong"], ["text", "right", "wrong", "s", "s"]])
+def test_columns_of_texts_and_scores_that_stand_twice_are_named(tmp_path, names):
+    """Of two with one name, CSV's last would be read."""
+    table = pa.Table.from_arrays([pa.array(["a"])] * len(names), names=names)
+    write_parquet(tmp_path / "rows.parquet", table)
+    (tmp_path / "rows.csv").write_text(f"{','.join(names)}\n{','.join('a' * len(names))}\n")
+    dataset = DatasetConfig(text_pair="right", negatives=("wrong",), scores="s")
+    for ending in ("parquet", "csv"):
+        with pytest.raises(ValueError, match=rf"rows.{ending}(.|\n)*has 2 columns '{names[-1]}'; its"):
+            list(TASKS["sparse_embedding"].files.read_examples(tmp_path / f"rows.{ending}", dataset))
+
+
+@pytest.mark.parametrize(
+    ("damaged", "sentence"),
+    [
+        ({"info": [1]}, "info should be an object, received .1."),
+        ({"info": {"features": "label"}}, "features should be an object, received 'label'"),
+        ({"info": {"features": {"label": {"names": 5, "_type": "ClassLabel"}}}}, None),
+        ({"info": {"features": {"label": {"names": "ab", "_type": "ClassLabel"}}}}, None),
+        ({"info": []}, "info should be an object"),
+        ({"info": None}, None),
+        ([], None),
+    ],
+)
+def test_a_schema_with_damaged_names_of_classes_is_named_or_has_none(tmp_path, damaged, sentence):
+    table = pa.table({"text": ["a", "b"], "label": [1, 0]})
+    table = table.replace_schema_metadata({"huggingface": json.dumps(damaged)})
+    path = write_parquet(tmp_path / "a.parquet", table)
+    if sentence:
+        with pytest.raises(ValueError, match=f"a.parquet: the features in its schema: {sentence}"):
+            read_rows(path, TEXT)
+    else:
+        assert [row.label for row in read_rows(path, TEXT)] == ["1", "0"]
 
 
 def test_rows_are_read_as_they_are_asked_for(tmp_path):

@@ -139,7 +139,7 @@ def test_rows_of_a_teacher(tmp_path):
     examples = list(files.read_examples(tmp_path / "rows.jsonl", dataset))
     assert examples == [TaughtGroup(("q", "p", "n"), None, (9.0, -1.5))]
     assert task.get_config()["is_taught"] and task.features(8)[TEACHER_SCORES].shape == (2,)
-    for wrong in ("[9]", '["9", 1]', "[null, 1]", "9", "[1e39, 1]"):
+    for wrong in ("[9]", '["nine", 1]', "[null, 1]", "9", "[1e39, 1]"):
         (tmp_path / "wrong.jsonl").write_text(row % wrong)
         with pytest.raises(
             ValueError, match="line 1.*dataset.scores='scores' is .*; expected a list of 2 finite"
