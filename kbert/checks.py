@@ -95,13 +95,14 @@ def with_checked_arguments(function: Callable[_Arguments, _Answer]) -> Callable[
 
     @functools.wraps(function)
     def at_home(*arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Answer:
-        by_name = {name: _with_home(value) for name, value in named.items()}
-        return checked(*map(_with_home, arguments), **by_name)
+        by_name = {name: with_home(value) for name, value in named.items()}
+        return checked(*map(with_home, arguments), **by_name)
 
     return at_home
 
 
-def _with_home(value):
+def with_home(value):
+    """A value whose paths `~/models`, alone, in a list or in a dict, lie in the home folder."""
     if type(value) in (list, tuple):
         return type(value)(map(_path_with_home, value))
     if type(value) is dict:
@@ -126,6 +127,11 @@ def _check(values, declaration, group=""):
             raise ValueError(f"{setting} must be a {'whole ' if kind is int else ''}number, {bounds}.")
         if bounds and not bounds.hold(value):
             raise ValueError(f"{setting} must be {bounds}.")
+    for name in _paths(declaration):
+        value = values.get(name)
+        held = value if type(value) in (list, tuple) else [value]
+        if any(isinstance(path, str) and not path for path in held):
+            raise ValueError(f"{group}{name}={shown(value)} has an empty path; give one, or leave it out.")
     for name, hints in _typed(declaration).items():
         value = values.get(name)
         if value is not None and not any(_fits(value, hint) for hint in hints):
@@ -145,6 +151,16 @@ def _typed(declaration: Callable) -> dict[str, tuple]:
         if is_said and not are_data and not is_inner:
             typed[name] = hints
     return typed
+
+
+@functools.cache
+def _paths(declaration: Callable) -> list[str]:
+    """The parameters that may be paths, or lists of them."""
+    return [
+        name
+        for name, parameter in inspect.signature(declaration).parameters.items()
+        if any(_is_path((hint, *_alternatives(_item(hint)))) for hint in _alternatives(parameter.annotation))
+    ]
 
 
 def _item(hint):

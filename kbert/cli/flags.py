@@ -1,7 +1,6 @@
 """The command line of a script: what `--help` shows, and how a wrong flag is answered."""
 
 import itertools
-import os
 import re
 import shlex
 import sys
@@ -9,6 +8,7 @@ import sys
 from absl import flags
 
 from kbert.cli.commands import closest, find_command
+from kbert.checks import with_home
 from kbert.cli.declared_flags import FUNCTIONS, headings
 from kbert.config.setting_paths import suggested_setting
 
@@ -32,45 +32,74 @@ def parse_flags(argv: list[str], config_classes=(), positions=()) -> list[str]:
       The program's name, and what is no flag.
 
     Raises:
-      ValueError: for a flag that is unknown, has a value that is not allowed, or is missing; one sentence.
+      ValueError: for a flag that is unknown, has a value that is not allowed or none, is missing, or is there
+        twice; one sentence.
     """
     if _HELP & set(argv[1:]):
         print(help_page(positions), flush=True)
         sys.exit(0)
-    argv = [argv[0], *map(with_home, named_positions(argv[1:], positions))]
+    arguments = named_positions(argv[1:], positions)
+    _require_once(arguments)
     try:
-        return flags.FLAGS(argv)
+        rest = flags.FLAGS([argv[0], *arguments])
     except flags.UnrecognizedFlagError as error:
         raise ValueError(_unknown(error.flagname, error.flagvalue, config_classes)) from None
     except flags.Error as error:
         sentence = _missing(str(error)) or " ".join(str(error).split()).removeprefix("flag ")
         raise ValueError(sentence) from None
+    for flag in own_flags().values():
+        _take_value(flag)
+    return rest
 
 
 def named_positions(arguments: list[str], names) -> list[str]:
-    """`kbert serve DIR` as `kbert serve --model_base_path=DIR`: what stands before all flags gets names.
-
-    Raises:
-      ValueError: for a flag that is given in both forms.
-    """
+    """`kbert serve DIR` as `kbert serve --model_base_path=DIR`: what stands before all flags gets names."""
     values = [*itertools.takewhile(lambda argument: not argument.startswith("-"), arguments)][: len(names)]
-    named, rest = dict(zip(names, values, strict=False)), arguments[len(values) :]
+    named = (f"--{name}={value}" for name, value in zip(names, values, strict=False))
+    return [*named, *arguments[len(values) :]]
+
+
+def _require_once(arguments):
+    """Raises ValueError for a flag that is there twice, of which absl takes the last, and for one that takes
+    the next flag for its value. Flags of --flagfile may be changed."""
+    known, own, seen = flags.FLAGS, own_flags(), {}
+    rest = iter(arguments)
     for argument in rest:
-        name = argument.partition("=")[0].lstrip("-")
-        if argument.startswith("-") and name in named:
-            raise ValueError(f"{named[name]!r} and {argument} both say --{name}; leave one of them out.")
-    return [*(f"--{name}={value}" for name, value in named.items()), *rest]
+        name, equals, _ = re.sub("^--?", "", argument).partition("=")
+        name = name if name in known else name.removeprefix("no")
+        if not argument.startswith("-") or name not in known:
+            continue
+        if not equals and not known[name].boolean:
+            value = next(rest, "")
+            if re.match(r"--\w", value) and value.lstrip("-").partition("=")[0] in known:
+                raise ValueError(f"{argument} has no value before {value}; write {argument}=VALUE.")
+            argument = f"{argument} {value}"
+        if name in seen:
+            raise ValueError(
+                f"{seen[name]} and {argument} both say --{name}; leave one of them out. `{program()} --help` "
+                "says which flags take several values."
+            )
+        if name in own and not isinstance(own[name], flags.MultiFlag):
+            seen[name] = argument
 
 
-def with_home(argument: str, known=flags.FLAGS) -> str:
+def _take_value(flag):
     """`--output_dir=~/models` with the home folder, which bash puts there only where a word begins: else a
     folder called ~ would be made. Flags that are repeated hold texts, which stay as they are, unless their
-    names say files or folders."""
-    name, _, value = argument.partition("=")
-    is_known = name.startswith("--") and value.startswith("~/") and name[2:] in known
-    if is_known and (_OF_PATHS.search(name) or not isinstance(known[name[2:]], flags.MultiFlag)):
-        return f"{name}={os.path.expanduser(value)}"
-    return argument
+    names say files or folders.
+
+    Raises:
+      ValueError: for an empty value, as of a shell variable that is not set.
+    """
+    holds_texts = isinstance(flag, flags.MultiFlag) and not _OF_PATHS.search(flag.name)
+    if not flag.present or holds_texts:
+        return
+    if flag.value in ("", []) or (isinstance(flag.value, list) and "" in flag.value):
+        raise ValueError(
+            f"--{flag.name} has an empty value, as of a shell variable that is not set; give it one, or leave "
+            "the flag out."
+        )
+    flag.value = with_home(flag.value)
 
 
 def shown_positions(positions) -> str:

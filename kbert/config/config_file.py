@@ -151,12 +151,16 @@ def _values(path, overrides):
     values: dict = _read(find_config(path))
     for number, override in enumerate(overrides):
         name = override.partition("=")[0]
-        lost = next((before for before in overrides[:number] if before.startswith(f"{name}.")), None)
-        require(
-            lost is None,
-            f"--override={shown(override)} gives all of {name}, so --override={shown(lost)} before it would "
-            "be lost; give the group first.",
-        )
+        for before in overrides[:number]:
+            lost, flag = f"--override={shown(before)}", _flag(override)
+            require(
+                before.partition("=")[0] != name,
+                f"{lost} and {flag} both say {name}; leave one of them out.",
+            )
+            require(
+                not before.startswith(f"{name}."),
+                f"{flag} gives all of {name}, so {lost} before it would be lost; give the group first.",
+            )
         _apply_override(values, override)
     return values
 
@@ -200,8 +204,12 @@ def _override_sentence(override, sentence, where, config_class):
     path = suggested_setting(name, [config_class])
     if path not in (None, name):
         return f"--override={name} is no setting by itself; write --override={path}={value[:100]}."
-    flag = getattr(override, "flag", f"--override={shown(override)}")
-    return f"{flag}: {sentence.removeprefix(where + ': ')}"
+    return f"{_flag(override)}: {sentence.removeprefix(where + ': ')}"
+
+
+def _flag(override):
+    """An override as it was typed."""
+    return getattr(override, "flag", f"--override={shown(override)}")
 
 
 def _apply_override(values: dict, override: str):

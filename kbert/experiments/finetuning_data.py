@@ -71,7 +71,8 @@ class LabelledPaths:
     @property
     def files(self) -> list[str | Path]:
         """All labelled files."""
-        return [path for path in (self.train_file, self.dev_file, *self.other_dev_files.values()) if path]
+        paths = (self.train_file, self.dev_file, *self.other_dev_files.values())
+        return [path for path in paths if path is not None]
 
     @property
     def has_records(self) -> bool:

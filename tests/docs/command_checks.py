@@ -4,6 +4,8 @@ import functools
 import importlib
 import re
 
+from absl import flags
+
 from kbert.cli.commands import modules
 from kbert.cli.flags import named_positions
 from kbert.config import FinetuningConfig, PretrainingConfig, load_config
@@ -101,6 +103,11 @@ def script_faults(module: str, words: list[str], is_complete: bool) -> list[str]
         if is_complete and not separator and not flag.boolean:
             found.append(f"{module}: {word} needs a value")
         found += _value_faults(word, flag, value)
+    found += [
+        f"{module}: --{name} is there twice"
+        for name, given in values.items()
+        if len(given) > 1 and not isinstance(known.get(name), flags.MultiFlag)
+    ]
     if is_complete:
         missing = [name for name, flag in known.items() if is_required(flag) and name not in values]
         found += [f"{module}: --{name} is missing" for name in missing]

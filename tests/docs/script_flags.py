@@ -8,7 +8,7 @@ from absl import flags
 
 from tests.places import REPOSITORY
 
-OF_EVERY_SCRIPT = ("help", "helpfull", "verbosity")  # absl's
+OF_EVERY_SCRIPT = ("help", "helpfull", "verbosity", "flagfile")  # absl's
 _SEARCHED = ("kbert", "tfrecords_tools", "export", "benchmarks")
 
 

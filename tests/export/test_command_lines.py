@@ -4,7 +4,7 @@ import pytest
 
 from tests import warm_processes
 
-SERVE = ("development_server", "--model_name=m", "--port=0", "--rest_api_port=0")
+SERVE = ("development_server", "--model_name=m", "--rest_api_port=0")
 EXPORT = ("export_savedmodel", "--model_base_path=m")
 
 

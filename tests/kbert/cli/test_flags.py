@@ -12,6 +12,7 @@ from absl import flags
 from kbert.cli import flags as cli_flags
 from kbert.cli.commands import modules
 from kbert.cli.flags import named_positions
+from tests.docs.script_flags import flags_of
 from tests.places import REPOSITORY
 
 ALL = list(modules())
@@ -81,6 +82,12 @@ def test_every_flag_is_explained(pages, command):
         ("pretraining-data --strategy=full_sentences", ["unknown flag --strategy", "lists the flags"]),
         ("finetune --jit=maybe", ["--jit=maybe", "<auto|on|off>"]),
         ("pretrain --run_dir=a", ["missing: --config, --input_dir;", "`kbert pretrain --help`"]),
+        ("finetune --seeds=1 --run_dir=a --seeds=2", ["--seeds=1 and --seeds=2 both say --seeds; leave one"]),
+        ("evaluate --run_dir a --json -run_dir=b", ["--run_dir a and -run_dir=b both say --run_dir"]),
+        ("serve a --model_base_path=b", ["--model_base_path=a and --model_base_path=b both say"]),
+        ("pretrain --json --nojson", ["--json and --nojson both say --json"]),
+        ("predict a --input_file=", ["--input_file has an empty value", "leave the flag out"]),
+        ("predict --input_file --run_dir=a", ["--input_file has no value before --run_dir=a"]),
     ],
 )
 def test_a_wrong_flag_is_one_sentence_that_says_what_to_type(arguments, facts):
@@ -103,15 +110,34 @@ def test_what_stands_before_all_flags_gets_their_names(arguments, named):
     assert named_positions(arguments, ("run_dir", "text")) == named
 
 
-def test_a_flag_in_both_forms_is_refused():
-    with pytest.raises(ValueError, match="'runs/a' and --run_dir=runs/b both say --run_dir; leave one of"):
-        named_positions(["runs/a", "--run_dir=runs/b"], ("run_dir", "text"))
+def test_a_flag_of_a_file_of_flags_may_be_changed(tmp_path):
+    (tmp_path / "flags.txt").write_text("--output_dir=a\n")
+    output = tmp_path / "configs"
+    result = run("-m", "kbert", "configs", f"--flagfile={tmp_path}/flags.txt", f"--output_dir={output}")
+    assert result.returncode == 0 and any(output.iterdir()), result.stderr
 
 
-def test_a_path_in_the_home_folder_is_found_behind_a_flag(tmp_path):
-    """bash leaves the ~ of --name=~/x to the program."""
+TEXTS = {"text", "text_pair", "choice", "candidate", "question", "context", "override"}
+
+
+@pytest.mark.parametrize("command", ALL)
+def test_an_empty_value_is_none_of_a_flag_but_of_texts(command):
+    """A shell variable that is not set is no choice of a default."""
+    for name, flag in flags_of(modules()[command]).items():
+        if isinstance(flag, flags.MultiFlag) and name in TEXTS:
+            continue
+        with pytest.raises((ValueError, flags.Error)):
+            flag.parse("")
+            cli_flags._take_value(flag)
+
+
+@pytest.mark.parametrize(
+    "path", [["--vocab_file=~/vocab.txt"], ["--vocab_file", "~/vocab.txt"], ["-vocab_file=~/vocab.txt"]]
+)
+def test_a_path_in_the_home_folder_is_found_behind_a_flag(tmp_path, path):
+    """bash leaves the ~ of --name=~/x to the program, and that of '~/my x'."""
     program = "import sys; from kbert.cli.commands import main; sys.exit(main(['kbert', *sys.argv[1:]]))"
-    command = [sys.executable, "-c", program, "tokenize", "--vocab_file=~/vocab.txt", "--do_lower_case"]
+    command = [sys.executable, "-c", program, "tokenize", *path, "--do_lower_case"]
     environment = os.environ | {"HOME": str(tmp_path)}
     (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n")
     done = subprocess.run(
@@ -123,10 +149,13 @@ def test_a_path_in_the_home_folder_is_found_behind_a_flag(tmp_path):
 def test_texts_keep_their_tilde():
     values = flags.FlagValues()
     flags.DEFINE_string("folder", None, "", flag_values=values)
-    for name in ("text", "input_dir", "other_dev_file"):
+    flags.DEFINE_list("labelled_files", None, "", flag_values=values)
+    repeated = ("text", "input_dir", "other_dev_file")
+    for name in repeated:
         flags.DEFINE_multi_string(name, None, "", flag_values=values)
+    values(["x", "--folder", "~/x", "--labelled_files=a,~/x", *(f"--{name}=~/x" for name in repeated)])
+    for name in values:
+        cli_flags._take_value(values[name])
     home = os.path.expanduser("~/x")
-    found = {part: cli_flags.with_home(part, values) for part in ("--text=~/x", "--no=~/x", "~/x")}
-    assert all(part == as_it_was for part, as_it_was in found.items())
-    for name in ("folder", "input_dir", "other_dev_file"):
-        assert cli_flags.with_home(f"--{name}=~/x", values) == f"--{name}={home}"
+    assert (values.folder, values.labelled_files, values.text) == (home, ["a", home], ["~/x"])
+    assert values.input_dir == values.other_dev_file == [home]

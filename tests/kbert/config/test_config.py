@@ -463,10 +463,9 @@ def test_a_table_smaller_than_the_vocabulary_is_refused(write):
 # ------------------------------------------------------------------------------------ overrides
 
 
-def test_overrides_change_numbers_texts_and_lists_in_order(write):
+def test_overrides_change_numbers_texts_and_lists(write):
     path = write({"seed": 1, "dataset": {"text": "sentence"}})
     overrides = [
-        "seed=2",
         "seed=3",
         "optimizer.learning_rate=3e-5",
         "dataset.label=answer",
@@ -548,6 +547,8 @@ def test_an_override_of_a_group_comes_before_those_of_its_settings(write):
     overrides = ['optimizer={"name": "lamb"}', "optimizer.learning_rate=1e-3"]
     optimizer = load_config(FinetuningConfig, write({}), overrides).optimizer
     assert (optimizer.name, optimizer.learning_rate) == ("lamb", 1e-3)
+    with pytest.raises(ValueError, match="'seed=1' and --override='seed=2' both say seed; leave one"):
+        load_config(FinetuningConfig, write({}), ["seed=1", "max_seq_length=64", "seed=2"])
     with pytest.raises(ValueError, match="'optimizer.learning_rate=1e-3' before it would be lost"):
         load_config(FinetuningConfig, write({}), overrides[::-1])
 
@@ -740,6 +741,10 @@ class _OnDisk:
     [
         ({"path": 5}, "path=5 must be a path, as a text or a pathlib.Path."),
         ({"path": ["a"]}, r"path=\['a'\] must be a path"),
+        ({"path": ""}, "path='' has an empty path; give one, or leave it out."),
+        ({"path": "a", "some": ["b", ""]}, r"some=\['b', ''\] has an empty path"),
+        ({"path": "a", "rows": ""}, "rows='' has an empty path"),
+        ({"path": "a", "files": ("",)}, r"files=\(''.*\) has an empty path"),
         ({"path": True}, "path=True must be a path"),
         ({"path": "a", "some": {"a": "b"}}, "some={'a': 'b'} must be a path"),
         ({"path": "a", "quick": "no"}, "quick='no' must be True or False."),

@@ -131,7 +131,9 @@ def test_pairs_where_none_are_expected_are_refused_before_any_weight_is_read(fin
 def test_wrong_input_is_one_sentence_at_once(tmp_path, name, arguments, sentence):
     (tmp_path / "old.html").write_text("old")
     (tmp_path / "empty.txt").touch()
-    result = run_script(name, "--run_dir=none", *(argument.format(tmp_path) for argument in arguments))
+    typed = [argument.format(tmp_path) for argument in arguments]
+    run_dir = [] if f"--run_dir={tmp_path}" in typed else ["--run_dir=none"]
+    result = run_script(name, *run_dir, *typed)
     assert (result.returncode, result.stdout, result.stderr.count("\n")) == (1, "", 1)
     assert result.stderr.startswith("error: ") and sentence.format(tmp_path) in result.stderr
     left = {path.name: path.read_text() for path in tmp_path.iterdir()}
