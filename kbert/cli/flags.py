@@ -7,8 +7,8 @@ import sys
 
 from absl import flags
 
-from kbert.cli.commands import closest, find_command
 from kbert.checks import with_home
+from kbert.cli.commands import closest, find_command
 from kbert.cli.declared_flags import FUNCTIONS, headings
 from kbert.config.setting_paths import suggested_setting
 
@@ -96,8 +96,8 @@ def _take_value(flag):
         return
     if flag.value in ("", []) or (isinstance(flag.value, list) and "" in flag.value):
         raise ValueError(
-            f"--{flag.name} has an empty value, as of a shell variable that is not set; give it one, or leave "
-            "the flag out."
+            f"--{flag.name} has an empty value, as of a shell variable that is not set; give it one, or "
+            "leave the flag out."
         )
     flag.value = with_home(flag.value)
 
