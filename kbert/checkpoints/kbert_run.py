@@ -28,11 +28,27 @@ def read_kbert_run(path: Path, do_lower_case: bool | None, report: Report) -> Be
     """
     run = RunDirectory(path)
     run.require_casing(do_lower_case)
+    folder = run.checkpoint()
+    result, stored = describe_run(run, folder, report), run.stored_weights(folder)
+    weights = folder / training_checkpoint.WEIGHTS_FILE
+    training_checkpoint.require_tensors(weights, stored, result.shapes)
+    return with_trained(result, run, stored, weights)
+
+
+def describe_run(run: RunDirectory, folder: Path, report: Report) -> BertCheckpoint:
+    """A checkpoint of a run without its tensors, which are not read.
+
+    Args:
+      run: the run.
+      folder: of the checkpoint, which may have been deleted since.
+      report: takes what `with_trained` says.
+
+    Raises:
+      ValueError: when vocab.txt has changed.
+    """
     vocabulary, task = run.vocabulary(), run.task()
-    weights = run.checkpoint() / training_checkpoint.WEIGHTS_FILE
-    chosen = read_chosen(run.path, training_checkpoint.parse_step(weights.parent))
-    result = BertCheckpoint(
-        source=str(path),
+    return BertCheckpoint(
+        source=str(run.path),
         encoder=run.config.encoder,
         task=task.name,
         labels=getattr(task, "labels", ()),
@@ -49,22 +65,30 @@ def read_kbert_run(path: Path, do_lower_case: bool | None, report: Report) -> Be
             dataset=getattr(run.config, "dataset", DatasetConfig()),
             task_settings=getattr(run.config, "task_settings", {}),
             best_metric=run.config.best_metric,
-            chosen=chosen,
+            chosen=read_chosen(run.path, training_checkpoint.parse_step(folder)),
         ),
     )
-    # Values that a conversion initialised, and that were never trained, are left out.
-    untrained = set(run.details.get("converted", {}).get("initialised", ()))
-    stored = run.stored_weights(weights.parent)
-    training_checkpoint.require_tensors(weights, stored, result.shapes)
-    for name in result.shapes:
+
+
+def with_trained(description: BertCheckpoint, run: RunDirectory, stored: dict, where) -> BertCheckpoint:
+    """The same with its tensors. Values that a conversion initialised, and that were never trained, stay out.
+
+    Args:
+      description: what `describe_run` gives; its report takes every name.
+      run: the run.
+      stored: name -> `StoredTensor`, for every variable.
+      where: what holds them, for messages.
+    """
+    untrained, tensors = set(run.details.get("converted", {}).get("initialised", ())), {}
+    for name in description.shapes:
         if not stored[name].is_float:
-            raise ValueError(f"{weights}: {name} is {stored[name].dtype}, expected float32.")
+            raise ValueError(f"{where}: {name} is {stored[name].dtype}, expected float32.")
         if name in untrained:
-            report.not_in_file.append((name, "initialised at the conversion, never trained"))
+            description.report.not_in_file.append((name, "initialised at the conversion, never trained"))
         else:
-            result.tensors[name] = stored[name].as_finite_float32(f"{weights}: {name}")
-            report.taken.append((name, name, "as it is"))
-    return result
+            tensors[name] = stored[name].as_finite_float32(f"{where}: {name}")
+            description.report.taken.append((name, name, "as it is"))
+    return dataclasses.replace(description, tensors=tensors)
 
 
 def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, report: Report):

@@ -2,14 +2,21 @@
 
 import dataclasses
 
+from absl import logging
+
+from kbert.checkpoints import KBERT
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.formats import read_checkpoint
-from kbert.runs.checkpoint import parse_step
-from kbert.runs.chosen_settings import read_chosen
+from kbert.checkpoints.kbert_run import describe_run, with_trained
+from kbert.checkpoints.report import Report
+from kbert.files.stored_tensor import stored_variable
+from kbert.inference.changes import changes_since_checkpoint
 
 
 def model_as_checkpoint(loaded) -> BertCheckpoint:
     """The model as data. A variable that was never trained stays out, as it is in what was loaded.
+
+    What was chosen for a run's checkpoint stays, so that what is written answers as the model; with a warning
+    where that is another model by now.
 
     Args:
       loaded: the `LoadedModel`.
@@ -17,14 +24,23 @@ def model_as_checkpoint(loaded) -> BertCheckpoint:
     Raises:
       ValueError: when its run is gone.
     """
-    if loaded.run is None:
+    # Frozen ones too: Keras takes a layer that is not `trainable` out of `trainable_variables`.
+    weights, run = loaded.model.weights, loaded.run
+    if run is None:
         description = loaded.known_description
     else:
-        description = read_checkpoint(loaded.run.path)
-        chosen = read_chosen(loaded.run.path, parse_step(loaded.checkpoint))
-        recorded = description.recorded and dataclasses.replace(description.recorded, chosen=chosen)
-        description = dataclasses.replace(description, recorded=recorded)
-    # Frozen ones too: Keras takes a layer that is not `trainable` out of `trainable_variables`.
-    weights = {variable.path: variable.numpy() for variable in loaded.model.weights}
+        description = describe_run(run, loaded.checkpoint, Report(KBERT, str(run.path)))
+        stored = {variable.path: stored_variable(variable) for variable in weights}
+        description = with_trained(description, run, stored, loaded.source)
+        _warn_of_another_choice(loaded, description.known_task.chosen)
     description = dataclasses.replace(description, max_seq_length=loaded.max_seq_length)
-    return description.with_weights(weights)
+    return description.with_weights({variable.path: variable.numpy() for variable in weights})
+
+
+def _warn_of_another_choice(loaded, chosen):
+    if chosen and (changed := changes_since_checkpoint(loaded)):
+        logging.warning(
+            "What was chosen for %s (%s) is saved with this model, which has another %s: save it as a run, "
+            "and evaluate that one with keep_chosen to choose anew.",
+            loaded.checkpoint, ", ".join(chosen.settings), changed[0],
+        )  # fmt: skip

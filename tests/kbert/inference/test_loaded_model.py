@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 import shutil
 
 import keras
@@ -245,7 +246,18 @@ def test_the_embedding_model_gives_the_vectors_of_embed(normalize):
 
 
 @pytest.mark.slow
-def test_a_model_follows_what_it_has_chosen(finetuned_run, labelled_files, tmp_path):
+def test_a_model_is_saved_whatever_became_of_the_checkpoints_of_its_run(pretraining_run, tmp_path):
+    run = RunDirectory(shutil.copytree(pretraining_run.path, tmp_path / "run"))
+    loaded = load(run.path, checkpoint=6)
+    (run.checkpoint(12) / "model.safetensors").write_bytes(b"damaged")  # the run's default
+    shutil.rmtree(run.checkpoint(6))
+    loaded.save(tmp_path / "saved")
+    for variable, saved in zip(loaded.model.weights, load(tmp_path / "saved").model.weights, strict=True):
+        np.testing.assert_array_equal(variable, saved)
+
+
+@pytest.mark.slow
+def test_a_model_follows_what_it_has_chosen(finetuned_run, labelled_files, tmp_path, caplog):
     run = RunDirectory(shutil.copytree(finetuned_run.path, tmp_path / "run"))
     loaded, file = load(run.path), labelled_files[1]
     before = loaded.predict("jump the a")
@@ -258,6 +270,14 @@ def test_a_model_follows_what_it_has_chosen(finetuned_run, labelled_files, tmp_p
     for other, name in zip(others, ("max_seq_length", "precision", "[a-z_/0-9]+;"), strict=True):
         with pytest.raises(ValueError, match=f"this model has another {name}.*evaluate that one"):
             other.evaluate(file, keep_chosen=True)
+    text = "jump the a"
+    for other, changed in zip(others, ("max_seq_length", "", "[a-z_/0-9]+"), strict=True):
+        caplog.clear()
+        other.save(tmp_path / "saved", overwrite=True)  # with what was chosen, as the model itself answers
+        again = load(tmp_path / "saved", precision=other.precision)
+        same(again.predict(text), other.predict(text), 1e-6)
+        found = re.search(rf"\(temperature, .*\) is saved with .*another {changed}: save", caplog.text)
+        assert bool(found) is bool(changed)
     for other, is_stored in zip(others, (True, True, False), strict=True):
         other.evaluate(file, html_file=tmp_path / "page.html")
         assert ("Checkpoint of step" in (tmp_path / "page.html").read_text()) is is_stored
