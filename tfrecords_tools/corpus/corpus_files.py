@@ -69,8 +69,13 @@ def _separated(patterns):
     if isinstance(patterns, Path):
         return [patterns]
     if isinstance(patterns, str):
-        return [pattern.strip() for pattern in patterns.split(",") if pattern.strip()]
-    return patterns
+        patterns = [pattern.strip() for pattern in patterns.split(",")]
+    if "" in patterns and any(patterns):
+        raise ValueError(
+            f"input_files={','.join(map(str, patterns))[:200]} has an empty name beside a comma, as of a "
+            "shell variable that is not set; give it a value, or leave out the comma."
+        )
+    return [pattern for pattern in patterns if pattern != ""]
 
 
 def _files_below(folder: Path) -> list[Path]:

@@ -263,6 +263,18 @@ def test_a_vocabulary_is_no_text(tmp_path, name, content):
 # ------------------------------------------------------------------------------ bad input
 
 
+@pytest.mark.parametrize("inputs", ["{0},", ["{0}", ""], "{0}, ,{0}"], ids=str)
+def test_an_empty_name_among_the_inputs_is_refused(tmp_path, monkeypatch, inputs):
+    """A shell variable that is not set would leave out a file; as a path it is the current folder."""
+    (tmp_path / "a.txt").write_text("x", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    typed = [one.format("a.txt") for one in inputs] if isinstance(inputs, list) else inputs.format("a.txt")
+    with pytest.raises(ValueError, match="input_files=a.txt,.* has an empty name beside a comma"):
+        input_files(typed)
+    with pytest.raises(ValueError, match="no input files given"):
+        input_files([""])
+
+
 @pytest.mark.parametrize("length", [50, 51, 58, 200])
 def test_a_line_longer_than_any_text_is_named_or_skipped(tmp_path, monkeypatch, length):
     """Wherever the units begin, it is neither held in memory nor looked for byte by byte before each unit."""
