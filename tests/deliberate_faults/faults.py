@@ -691,6 +691,16 @@ _EXPORTS = (
         "export/server/test_batch_queue.py",
     ),
     _fault(
+        "of a flag that is there twice the last counts", "_require_once",
+        "lambda original: lambda arguments: None",
+        "kbert/cli/test_flags.py",
+    ),
+    _fault(
+        "a flag with an empty value is as left out", "_take_value",
+        "lambda original: lambda flag: None if flag.value in ('', []) else original(flag)",
+        "kbert/cli/test_flags.py",
+    ),
+    _fault(
         "a body behind an offer of another protocol is the next request",
         "_BoundedConnection._head_without_offer",
         "lambda original: lambda self: b''",
