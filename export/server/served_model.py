@@ -49,6 +49,7 @@ class ServedModel:
       session: the `SavedModelSession`.
       signatures: name -> `SignatureDef`, without those that only TensorFlow itself uses.
       about: what the export's kbert.json says; empty for SavedModels of other programs.
+      serving: how its task answers, a `Serving`; None where `about` does not say it.
       text_inputs: its `TextInputs`; None where no vocabulary lies beside it.
 
     Raises:
@@ -74,6 +75,7 @@ class ServedModel:
                 if signature.inputs and signature.outputs and name[:2] != "__"
             }
             self.about = _read_about(folder)
+            self.serving = _recorded_serving(self.about)
             self.text_inputs = self._read_text_inputs(folder)
         # By the number of texts. Traced once; a call then takes a fraction of a millisecond.
         self._rows = {
@@ -258,6 +260,13 @@ def _exported(path: str, folder: pathlib.Path) -> pathlib.Path:
         model.write(folder)
         write_with_assets(folder, model)
     return folder
+
+
+def _recorded_serving(about: dict):
+    try:
+        return TASKS.recorded(about).serving
+    except (KeyError, TypeError, ValueError):  # of another program, or of a task that is not known here
+        return None
 
 
 def _read_about(folder: pathlib.Path) -> dict:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
+from kbert.cli.warn_once import warn_once
 from kbert.tasks.late_interaction.late_serving import MASK, VECTORS
 from kbert.tasks.signatures.signature import TRUNCATED
 from kbert.tasks.sparse_embedding.sparse_serving import INDICES, WEIGHTS
@@ -55,7 +56,7 @@ class Service:
             raise invalid(f"received {counted}; give as many of each.")
         tokens = _estimated_tokens(inputs, definition)
         request.count(max(len(tokens), 1), sum(tokens), estimated=True)
-        return self.queue.run(request, name, inputs, tokens, outputs)
+        return self._complete(self.queue.run(request, name, inputs, tokens, outputs))
 
     def embed(
         self,
@@ -149,7 +150,13 @@ class Service:
         order = np.argsort(tokens, kind="stable")  # rows of a length run together
         rows = {name: array[order] for name, array in rows.items()}
         answer = self.queue.run(request, signature, rows, tokens[order].tolist(), outputs)
-        return {name: array[np.argsort(order)] for name, array in answer.items()}
+        return self._complete({name: array[np.argsort(order)] for name, array in answer.items()})
+
+    def _complete(self, outputs: dict) -> dict:
+        """The outputs; with a warning, once, where they hold less than the model gives."""
+        if self.model.serving and (sentence := self.model.serving.incomplete(outputs)):
+            warn_once(sentence)
+        return outputs
 
     def pieces(self, request: Request, texts: list[str], max_tokens: int | None = None) -> list[list[dict]]:
         """The tokens of each text: {"id", "text", "special"}; a literal `[MASK]` is text like any other.

@@ -64,8 +64,8 @@ class Serving:
         return f"{max_seq_length} tokens"
 
     def incomplete(self, outputs: dict) -> str | None:
-        """A sentence for people where outputs of "serving_default" hold less than the model gives, or than
-        its labels promise."""
+        """A sentence for people where outputs of a signature, or some of them, hold less than the model
+        gives, or than its labels promise."""
         return None
 
     def served(self, outputs: dict) -> dict:

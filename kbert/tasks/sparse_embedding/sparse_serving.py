@@ -56,12 +56,12 @@ class SparseServing(Serving):
 
     def incomplete(self, outputs):
         """Says that texts have more words than an answer gives."""
-        weights = np.asarray(outputs[WEIGHTS])
+        weights = np.asarray(outputs.get(WEIGHTS, np.zeros((0, 0))))
         is_full = np.all(weights > 0, axis=1).any()
         if self.task.pooling.max_active_dims or weights.shape[1] < MOST_WORDS or not is_full:
             return None
         return (
-            f"there are texts with {MOST_WORDS:,} words or more whose weight is not 0, and predictions and "
-            "exports give the largest alone, unlike embed: train with larger lambda_q and lambda_d, or set "
-            "max_active_dims, which counts everywhere."
+            f"there are texts with {MOST_WORDS:,} words or more whose weight is not 0, and predictions, "
+            "exports and servers give the largest alone, unlike embed: train with larger lambda_q and "
+            "lambda_d, or set max_active_dims, which counts everywhere."
         )

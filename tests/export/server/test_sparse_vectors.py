@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from kbert.cli.warn_once import warn_once
+from kbert.tasks.sparse_embedding import sparse_serving
 from tests.export.server.served_task import PROMPTS, TEXTS, require_the_ranks_of_python, served_task
 
 pytestmark = pytest.mark.long
@@ -44,6 +46,17 @@ def test_paths_for_any_request_give_the_same(sparse, path):
 
 def test_texts_are_ranked_by_the_dot_product(sparse):
     require_the_ranks_of_python(*sparse)
+
+
+def test_words_that_are_left_out_are_said(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(sparse_serving, "MOST_WORDS", 3)
+    with served_task(tmp_path, "sparse_embedding", {}) as (asked, _):
+        for path in ("/embed_sparse", "/v1/models/sparse_embedding:predict"):
+            warn_once.cache_clear()
+            caplog.clear()
+            body = {"inputs": TEXTS} if path == "/embed_sparse" else {"inputs": {"text": TEXTS}}
+            assert asked.post(path, body)[0] == 200
+            assert "there are texts with 3 words or more whose weight is not 0" in caplog.text
 
 
 def test_what_is_not_answered_is_said(sparse, vectors):
