@@ -137,7 +137,7 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
     require_read_by_new_run(config.task, config.dataset, run_dir, paths)
     if not holds_run(run_dir):  # one that goes on keeps what it began with
         require_settings_read(config)
-    require_weights(config, init.for_student(config.distillation))
+        require_weights(config, init.for_student(config.distillation))
     require_place(run_dir, devices)
     data = open_data(config, run_dir, paths) if reads_early(config, paths) else None
     teacher.require_teacher(config.distillation)

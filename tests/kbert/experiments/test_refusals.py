@@ -53,7 +53,11 @@ FINETUNING = {
     "a split of records": ({"dev_split": 0.1}, RECORDS, "holds records; give the file"),
     "some of the records": ({"max_train_examples": 9}, RECORDS, "=9 chooses among the examples of"),
     "records once": ({"freeze_encoder": True}, RECORDS, "freeze_encoder .* holds records; give train_file"),
-    "new weights of nothing": ({"reinit_pooler": True}, NOTHING, "starts from random ones; leave them"),
+    "new weights of nothing": ({"reinit_pooler": True}, NOTHING, "starts from random .* leave reinit_pooler"),
+    "frozen weights of nothing": ({"freeze_encoder": True}, NOTHING, "freeze_encoder keeps the weights of"),
+    "frozen weights of a shape": (
+        {"frozen": FrozenConfig(layers=1)}, {"from_scratch": True}, r"\[frozen\] keeps the weights of an",
+    ),
     "the shape of nothing": ({}, NOTHING | {"from_scratch": True}, "but there is none; give init_checkpoint"),
     "names of nothing": (
         {"encoder": tiny_encoder_config()},
