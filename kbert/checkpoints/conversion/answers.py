@@ -37,6 +37,7 @@ def for_other_code(checkpoint: BertCheckpoint, report: Report) -> BertCheckpoint
         _require_usual_vectors(checkpoint, report)
     checkpoint = _with_temperature_in_head(checkpoint, report)
     _require_default_settings(checkpoint, report)
+    _note_positive_label(checkpoint, report)
     return checkpoint
 
 
@@ -138,6 +139,17 @@ def _require_default_settings(checkpoint, report):
             f"{checkpoint.source} answers with {_named(task.settings, names)}, and {report.format} has no "
             f"place for it: its answers would be those of {_named(usual, names)}; a run (format kbert) keeps "
             "it",
+        )
+
+
+def _note_positive_label(checkpoint, report):
+    """Notes whose F1 evaluations give from now on; answers do not depend on it."""
+    positive, last = checkpoint.known_task.task_config.get("positive_label"), checkpoint.labels[-1:]
+    if positive not in (None, *last):
+        report.note(
+            f"evaluations of {checkpoint.source} give the F1 of the label {shown(positive)}, and "
+            f"{report.format} has no place for it: there it is that of the last label, {shown(last[0])}, "
+            "unless a config says dataset.positive_label"
         )
 
 

@@ -116,6 +116,15 @@ def answers(folder, run):
 
 
 @pytest.mark.parametrize("format", OTHERS)
+@pytest.mark.parametrize("positive", LABELS[:2])
+def test_another_positive_label_is_noted(positive, format, tmp_path):
+    task = TASKS["sequence_classification"](LABELS[:2], positive_label=positive)
+    notes = write_checkpoint(run_of(task), tmp_path / "there", format).notes
+    found = [note for note in notes if f"the F1 of the label '{LABELS[0]}'" in note and LABELS[1] in note]
+    assert len(found) == (positive == LABELS[0])
+
+
+@pytest.mark.parametrize("format", OTHERS)
 @pytest.mark.parametrize(("name", "values"), list(cases()))
 def test_a_setting_is_carried_or_refused_by_name(name, values, format, tmp_path):
     task = made(TASKS[name], values)
