@@ -81,8 +81,12 @@ class FeatureExtractor:
     def __init__(self, model, layers=(-1,), pooling="none", combine="none", normalize: bool = False):
         self.loaded = model = open_model(model)
         self.layers = _checked_layers(layers, model.config.num_hidden_layers)
-        if isinstance(pooling, str) and not {*pooling.split(JOIN)} <= {"none", *POOLINGS}:
-            raise ValueError(f"pooling={pooling!r} is not known; choose one of none, {', '.join(POOLINGS)}.")
+        is_word = isinstance(pooling, str) and {*pooling.split(JOIN)} <= {"none", *POOLINGS}
+        if not is_word and not isinstance(pooling, PoolingConfig):
+            raise ValueError(
+                f"pooling={pooling!r} is not known; choose one of none, {', '.join(POOLINGS)}, or the "
+                "own_pooling of a model that has one."
+            )
         if normalize and (pooling == "none" or not isinstance(pooling, str)):
             raise ValueError(
                 "normalize=True scales the vectors of a mode of pooling, and none is named; leave it out."

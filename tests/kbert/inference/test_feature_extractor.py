@@ -9,6 +9,7 @@ import tensorflow as tf
 
 import kbert
 from kbert.config.pooling_config import PoolingConfig
+from kbert.config.sparse_pooling_config import SparsePoolingConfig
 from kbert.inference.feature_extractor import FeatureExtractor
 from kbert.scripts.extract_features import extract_features, write_features
 from tests.kbert.inference.random_model import TEXTS, random_model, reference_states
@@ -60,6 +61,13 @@ def test_pooling_and_combination_equal_the_numpy_reference(model, pooling, combi
 def test_layers_are_whole_numbers_in_a_list(model, layers):
     with pytest.raises(ValueError, match="expected whole numbers in a list"):
         FeatureExtractor(model[0], layers)
+
+
+@pytest.mark.parametrize("pooling", [None, "median", 3, SparsePoolingConfig()])
+def test_a_way_to_pool_that_nobody_knows_is_refused(model, pooling):
+    """None is the `own_pooling` of a model that has none."""
+    with pytest.raises(ValueError, match="is not known; choose one of none, .* own_pooling of a model that"):
+        FeatureExtractor(model[0], pooling=pooling)
 
 
 def test_pairs_and_single_texts_may_stand_side_by_side(model):
