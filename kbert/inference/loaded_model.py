@@ -419,9 +419,7 @@ class LoadedModel(TextAnswers):
                 "`embed` gives what it makes. For the encoder's vectors, which are others, give a pooling."
             )
         if self.own_pooling is None:
-            described = getattr(self.description, "first_format", None)
-            first_format = self.run.converted_from if self.run else described
-            warn_of_mean(self.source, first_format, taker, mend)
+            warn_of_mean(self.source, self._first_format, taker, mend)
         return self.own_pooling or PoolingConfig()
 
     @with_checked_values
@@ -506,13 +504,14 @@ class LoadedModel(TextAnswers):
         return maker.alone(answers[0]) if batch.is_alone else maker.together(answers, self.config)
 
     @property
-    def _is_of_transformers(self) -> bool:
-        return self.description is not None and self.description.report.format == HUGGING_FACE
+    def _first_format(self) -> str | None:
+        """The format in which the model came to kbert, also of a run that it was converted to."""
+        return self.run.converted_from if self.run else getattr(self.description, "first_format", None)
 
     def say_written_tokens(self, texts, reads_masks: bool = False):
         """Warns of special tokens in texts of a model of transformers, which reads them otherwise; masks are
         passed over where the answer reads them too."""
-        if self._is_of_transformers:
+        if self._first_format == HUGGING_FACE:
             say_written_tokens(texts, self.vocabulary, self.source, reads_masks)
 
     def decode(self, vectors, top_k: int | None = None) -> list:

@@ -305,7 +305,8 @@ def test_every_way_to_the_mean_of_a_folder_that_names_no_pooling_says_so(pretrai
             if taker == "the server":
                 _exported(str(folder), tmp_path / f"served_{folder.name}")
             else:
-                getattr(load(folder), taker)(*(["the a"] if taker == "embed" else []))
+                getattr(load(folder), taker)(*(["the [SEP]"] if taker == "embed" else []))
+                assert (f"{folder}: texts hold [SEP] written out" in caplog.text) is (taker == "embed")
             assert f"{folder} has no modules.json" in caplog.text and f"so {taker} takes" in caplog.text
     caplog.clear()
     convert(pretraining_run.path, tmp_path / "own")
