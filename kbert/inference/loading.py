@@ -125,6 +125,11 @@ def open_model(
 
 
 def _loaded_before(loaded, settings, needs_run):
+    if not hasattr(loaded, "source"):
+        raise ValueError(
+            f"received a {type(loaded).__name__} as the model; expected a path or name as for kbert.load, or "
+            "what it returns."
+        )
     if not hasattr(loaded, "run"):
         raise ValueError(
             f"{loaded.source} is a LiteRT file, which answers texts and has no Keras model; load the run "

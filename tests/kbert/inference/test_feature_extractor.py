@@ -3,6 +3,7 @@
 import gzip
 import json
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -68,6 +69,13 @@ def test_a_way_to_pool_that_nobody_knows_is_refused(model, pooling):
     """None is the `own_pooling` of a model that has none."""
     with pytest.raises(ValueError, match="is not known; choose one of none, .* own_pooling of a model that"):
         FeatureExtractor(model[0], pooling=pooling)
+
+
+@pytest.mark.parametrize("thing", [None, 3, ("a", "b"), keras.Sequential()], ids=lambda x: type(x).__name__)
+def test_what_is_no_model_is_refused(thing):
+    for ask in (FeatureExtractor, lambda model: kbert.evaluate(model, "dev.tsv")):
+        with pytest.raises(ValueError, match=f"a {type(thing).__name__} as the model; expected a path"):
+            ask(thing)
 
 
 def test_pairs_and_single_texts_may_stand_side_by_side(model):
