@@ -365,6 +365,12 @@ _RESUME = (
         "kbert/training/test_one_weight_trainings.py::test_a_killed_run_resumes_to_the_very_same_numbers",
     ),
     _fault(
+        "a run goes on without its evaluation data, and nobody hears of it", "_compare_evaluations",
+        "lambda original: lambda path, before, now, current: before and now and "
+        "original(path, before, now, current)",
+        "kbert/runs/test_run_directory.py",
+    ),
+    _fault(
         "patience lost in a stop", "BestCheckpoint.restore",
         "lambda original: lambda self, state: original(self, state | {'fruitless': 0})",
         "kbert/runs/test_best_checkpoint.py",
@@ -596,6 +602,12 @@ _QUESTIONS = (
 )  # fmt: skip
 
 _ANSWERS = (
+    _fault(
+        "a run forgets the format that it was converted from", "RunDirectory.converted_from",
+        "lambda original: property(lambda self: None)",
+        "kbert/inference/test_loaded_model.py::"
+        "test_every_way_to_the_mean_of_a_folder_that_names_no_pooling_says_so",
+    ),
     _fault(
         "infinite answers pass", "require_finite_answers", "lambda original: lambda values, *a, **k: None",
         "kbert/inference/test_finite_numbers.py",
