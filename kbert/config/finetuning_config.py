@@ -41,8 +41,8 @@ class DatasetConfig:
 
     `skip_short_rows` skips rows of a labelled TSV or CSV file that have too few columns, as some rows of
     GLUE's QQP have, and counts them in a warning. Without it, and in files without labels, such a row is an
-    error. `skip_empty_rows` does the same for rows in which nothing stands, such as the `;;;` that Excel
-    writes below a table.
+    error. `skip_empty_rows` does the same for rows in which nothing stands that is read, such as the `;;;`
+    that Excel writes below a table, and lists without words and labels.
     `skip_unlabelled` leaves out rows without a label, and counts them: an empty cell, null, NaN, "-",
     -1 (unless it is a class) and the like. Without it such a row is an error; but an empty cell means that
     none of several labels holds.

@@ -154,7 +154,8 @@ def _records(path, dataset, columns, optional, with_labels, problems):
     else:
         records = delimited_records(path, file_format, dataset, columns, wanted, with_labels, problems)
     records = _not_empty(records, path, problems)
-    yield from _with_texts(records, path, dataset, problems) if with_labels else records
+    read = (*wanted, *dataset.labels)  # which may be columns
+    yield from _with_texts(records, path, dataset, read, problems) if with_labels else records
 
 
 def needless_settings(path: str | Path, dataset: DatasetConfig) -> dict[str, str]:
@@ -170,8 +171,8 @@ def needless_settings(path: str | Path, dataset: DatasetConfig) -> dict[str, str
     return delimited if (dataset.file_format or format_by_name(path)) == "jsonl" else {}
 
 
-def _with_texts(records, path, dataset, problems):
-    """The rows of a labelled file in which something stands."""
+def _with_texts(records, path, dataset, read, problems):
+    """The rows of a labelled file in which something stands, in the columns that are read."""
     texts, one_empty, skipped, marks = dataset.text_columns, EmptyTextCounter(), 0, []
     for where, record in records:
         for column in texts:  # no generator expression: this is done for every row
@@ -183,7 +184,8 @@ def _with_texts(records, path, dataset, problems):
         else:
             yield where, record
             continue
-        if all(value is None or isinstance(value, str) and not value.strip() for value in record.values()):
+        judged = read if record.keys() >= set(texts) else record  # which lacks a column
+        if all(map(_is_nothing, map(record.get, judged))):
             if dataset.skip_empty_rows:
                 skipped += 1
             else:
@@ -204,6 +206,10 @@ def _with_texts(records, path, dataset, problems):
         )
     if skipped:
         warn_once(f"{path}: {skipped:,} empty row(s) are left out")
+
+
+def _is_nothing(value):
+    return value is None or value == [] or isinstance(value, str) and not value.strip()
 
 
 class EmptyTextCounter:

@@ -19,10 +19,12 @@ _OLDER_KEY = "sbert_ce_default_activation_function"
 
 
 def config_activation(values: dict, path) -> str | None:
-    """The class of the activation that `config.json` names, or None. ValueError for what is no text."""
+    """The class of the activation that `config.json` names, or None; the older key counts where the newer is
+    not there, not where it is null. ValueError for what is no text."""
     own = json_value(values, _CONFIG_KEY, dict, path, {})
-    name = json_value(own, "activation_fn", str, f"{path}: {_CONFIG_KEY}")
-    return name or json_value(values, _OLDER_KEY, str, path)
+    if "activation_fn" in own:
+        return json_value(own, "activation_fn", str, f"{path}: {_CONFIG_KEY}")
+    return json_value(values, _OLDER_KEY, str, path)
 
 
 def find_activation(

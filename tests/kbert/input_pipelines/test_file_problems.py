@@ -162,6 +162,9 @@ def test_empty_rows_are_left_out_by_a_setting_and_counted(write, caplog):
     assert len(unlabelled) == 5, "each has an answer"
     lines = write("a.jsonl", '{"text": "a", "label": "x"}\n{"text": null, "label": ""}\n{}\n')
     assert len(read_rows(lines, DatasetConfig(skip_empty_rows=True))) == 1
+    lines = write("b.jsonl", '{"text": "a", "label": "x"}\n{"sentence": "b", "label": ""}\n')
+    with pytest.raises(ValueError, match="line 2 has no column 'text'"):
+        read_rows(lines, DatasetConfig(skip_empty_rows=True))
 
 
 @pytest.mark.parametrize(

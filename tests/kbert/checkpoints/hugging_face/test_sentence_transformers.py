@@ -531,6 +531,7 @@ ACTIVATIONS = {  # config.json, config_sentence_transformers.json, with modules.
     "it comes first": ({OLDER: SIGMOID}, {"activation_fn": IDENTITY}, True, "identity"),
     "config.json": ({"sentence_transformers": {"activation_fn": IDENTITY}}, {}, False, "identity"),
     "older key": ({OLDER: IDENTITY}, {}, False, "identity"),
+    "null": ({OLDER: IDENTITY, "sentence_transformers": {"activation_fn": None}}, {}, False, "sigmoid"),
     "older, null": ({OLDER: None, "problem_type": "regression"}, {}, False, None),
     "a cross-encoder's default": ({}, {"activation_fn": None}, True, "sigmoid"),
     "whatever its problem type": ({"problem_type": "regression"}, {}, True, "sigmoid"),

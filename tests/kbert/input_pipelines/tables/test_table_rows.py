@@ -1,5 +1,6 @@
 """Tables give what JSON lines of the same rows give, for every task, and their errors name file and row."""
 
+import dataclasses
 import itertools
 import json
 import os
@@ -100,6 +101,19 @@ def test_names_of_the_classes_in_lists(tmp_path, kind):
     path = write_parquet(tmp_path / "a.parquet", with_features(table, {"label": feature}))
     (sentence,) = TASKS["token_classification"].files.read_examples(path, TEXT)
     assert sentence.labels == ("B-PER", "O")
+
+
+def test_sentences_without_words_are_left_out_by_a_setting_of_every_format(tmp_path):
+    """As some of ncbi_disease are; what is not read, such as a number, is no reason to keep one."""
+    rows = [{"id": f"{n}", "text": words, "label": ["O"] * len(words)} for n, words in enumerate((["a"], []))]
+    read = TASKS["token_classification"].files.read_examples
+    paths = write_lines(tmp_path / "a.jsonl", rows), write_parquet(tmp_path / "a", pa.Table.from_pylist(rows))
+    for path, file_format in zip(paths, ("jsonl", "parquet"), strict=True):
+        dataset = DatasetConfig(file_format=file_format)
+        with pytest.raises(ValueError, match="1 row.s. are empty .*leave them out by dataset.skip_empty_ro"):
+            list(read(path, dataset))
+        (sentence,) = read(path, dataclasses.replace(dataset, skip_empty_rows=True))
+        assert sentence.words == ("a",)
 
 
 def test_a_column_that_is_asked_for_and_holds_no_plain_values_is_named(tmp_path):

@@ -11,6 +11,7 @@ from kbert.tasks.similarity.cosine_similarity import CosineSimilarity
 from kbert.tasks.similarity.multiple_negatives_ranking import MultipleNegativesRanking
 from kbert.tasks.similarity.text_groups import TextGroup
 from kbert.tokenization.text_inputs import TextInputs
+from tests.conftest import tiny_encoder_config
 from tests.tfrecords_tools import small_corpus
 
 PAIRS = DatasetConfig(text="a", text_pair="b", label="score")
@@ -105,8 +106,9 @@ def few(number, score=None):
     ],
 )
 def test_trainings_without_the_negatives_of_whole_batches_are_refused(changes, examples, sentence):
-    task, config = MultipleNegativesRanking(), FinetuningConfig(train_batch_size=4, **changes)
-    task.check_training(FinetuningConfig(train_batch_size=4), few(7) + few(1))
+    task, encoder = MultipleNegativesRanking(), tiny_encoder_config()
+    task.check_training(FinetuningConfig(encoder=encoder, train_batch_size=4), few(7) + few(1))
+    config = FinetuningConfig(encoder=encoder, train_batch_size=4, **changes)
     with pytest.raises(ValueError, match=sentence):
         task.check_training(config, examples)
 

@@ -211,7 +211,7 @@ def own(text, start, end, quote):
         ({"text": ["EU", "said"], "label": ["O"]}, "has 2 words in 'text' but 1 labels in 'label'"),
         ({"text": ["EU"], "label": [3]}, "entry 1 of 'label'"),
         ({"text": ["EU", " "], "label": ["O", "O"]}, "entry 2 of 'text' is blank"),
-        ({"text": [], "label": []}, "has no words in 'text'"),
+        ({"text": [], "label": ["O"]}, "has no words in 'text'"),
         ({"text": ["EU"]}, "has no column 'label'"),
         ({"text": 3, "label": []}, "has a JSON number as 'text'"),
         ({"text": "Peter", "label": {}}, "has a JSON object as its spans"),
