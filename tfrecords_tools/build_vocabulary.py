@@ -28,7 +28,7 @@ from tfrecords_tools.corpus.corpus_files import input_files, input_folders, text
 from tfrecords_tools.corpus.documents import TextFormat, require_text_field
 from tfrecords_tools.vocabulary import wordpiece_learner
 from tfrecords_tools.vocabulary.coverage import coverage
-from tfrecords_tools.vocabulary.tokenizer_learners import learn_tokenizer, unknown_share
+from tfrecords_tools.vocabulary.tokenizer_learners import NO_WORDS, learn_tokenizer, unknown_share
 from tfrecords_tools.vocabulary.user_defined_tokens import (
     check_tokens,
     fill_unused_slots,
@@ -183,7 +183,7 @@ def learn_wordpiece(files: list[Path], settings: Flags):
     for line in words.problems.summary():
         logging.warning("%s", line)
     if not words.counts:
-        raise ValueError("the input files hold no words; expected a corpus with some text.")
+        raise ValueError(NO_WORDS)
     if base is None:
         tokens = learn_new(words, own_tokens, settings)
         vocabulary = Vocabulary(tokens, settings.do_lower_case)

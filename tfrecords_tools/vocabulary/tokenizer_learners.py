@@ -21,6 +21,9 @@ from tfrecords_tools.corpus.problems import Problems
 _FIRST = ("<s>", "<pad>", "</s>", "<unk>")  # of RoBERTa's and XLM-R's ids; <mask> is the last
 _LONGEST_LINE = 1 << 30  # bytes; by default sentencepiece leaves longer lines than 4,192 out
 _SMALLEST_BPE = len(_FIRST) + len(BYTE_CHARACTERS) + 1
+_SMALLEST_UNIGRAM = len(_FIRST) + 3  # <mask>, the mark of a space, a character
+_RESERVED = "\u2585"  # in sentencepiece's training an unknown character: lines that hold it are left out
+NO_WORDS = "the input files hold no words; expected a corpus with some text."
 
 
 def learn_bpe(lines: Iterable[str], vocab_size: int, min_frequency: int = 2) -> BytePairVocabulary:
@@ -65,14 +68,28 @@ def learn_unigram(lines: Iterable[str], vocab_size: int) -> SentencePieceVocabul
       vocab_size: how many tokens, special ones included. Fewer are learned from a small text.
 
     Raises:
-      ValueError: for a `vocab_size` without room for the characters of the text.
+      ValueError: for a `vocab_size` without room for the characters of the text, and for a text without any.
+        What reading the lines raises comes out as it is.
     """
     from sentencepiece import SentencePieceTrainer
 
-    model = io.BytesIO()
+    if vocab_size < _SMALLEST_UNIGRAM:
+        raise ValueError(
+            f"vocab_size={vocab_size} is too small for a unigram model; give at least {_SMALLEST_UNIGRAM}."
+        )
+    model, raised = io.BytesIO(), []
+
+    def sentences():
+        try:
+            for line in lines:
+                yield line.replace(_RESERVED, " ")
+        except (Exception, KeyboardInterrupt, SystemExit) as error:
+            raised.append(error)  # sentencepiece makes a RuntimeError of it
+            raise
+
     try:
         SentencePieceTrainer.train(
-            sentence_iterator=iter(lines),
+            sentence_iterator=sentences(),
             model_writer=model,
             model_type="unigram",
             normalization_rule_name="nmt_nfkc",
@@ -83,10 +100,16 @@ def learn_unigram(lines: Iterable[str], vocab_size: int) -> SentencePieceVocabul
             minloglevel=2,
         )
     except RuntimeError as error:
+        if raised:
+            raise raised[0] from None
+        if re.search(r"all_chars_count|sentences_\.empty", str(error)):
+            raise ValueError(NO_WORDS) from None
         characters = re.search(r"required_chars\. \d+ vs (\d+)", str(error))
-        reason = f"its characters need {int(characters[1]) + 2}" if characters else str(error)
+        if not characters:
+            raise
         raise ValueError(
-            f"vocab_size={vocab_size} is too small for a unigram model of this text: {reason}."
+            f"vocab_size={vocab_size} is too small for a unigram model of this text: its characters need "
+            f"{int(characters[1]) + 2}."
         ) from None
     return SentencePieceVocabulary(model.getvalue())
 
@@ -112,7 +135,7 @@ def learn_tokenizer(
     lines = _read_lines(files, text_format, problems)
     first = next(lines, None)
     if first is None:
-        raise ValueError("the input files hold no words; expected a corpus with some text.")
+        raise ValueError(NO_WORDS)
     lines = (line for part in ([first], lines) for line in part)
     with activity(f"learning {vocab_size:,} tokens"):
         if kind == "bpe":

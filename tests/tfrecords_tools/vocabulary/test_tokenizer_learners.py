@@ -94,3 +94,43 @@ def test_the_share_of_unknown_tokens_is_that_of_the_graph(kind, tmp_path):
     share = unknown_share(vocabulary, [file], TextFormat())
     assert share == ids.count(vocabulary.ids["<unk>"]) / len(ids)
     assert (share > 0) is (kind == "unigram")
+
+
+def test_a_line_with_the_reserved_character_of_sentencepiece_is_learned_from():
+    """Block elements draw bars: sentencepiece by itself leaves such lines out."""
+    bars = [f"{line} \u2585\u2585 quartz" for line in LINES]
+    assert learn_unigram(bars, 80).model == learn_unigram([f"{line}    quartz" for line in LINES], 80).model
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("line 2 is not UTF-8"), OSError(5, "disk"), KeyboardInterrupt()]
+)
+@pytest.mark.parametrize("kind", LEARN)
+def test_what_reading_the_lines_raises_comes_out_as_it_is(kind, error):
+    def lines():
+        yield LINES[0]
+        raise error
+
+    with pytest.raises(type(error)) as raised:
+        LEARN[kind](lines(), 400)
+    assert raised.value is error
+
+
+@pytest.mark.parametrize("text", ["\u200b\u200b", "\u2585", " "])
+def test_a_text_without_characters_has_no_words(text):
+    with pytest.raises(ValueError, match="the input files hold no words"):
+        learn_unigram([text] * 20, 80)
+
+
+@pytest.mark.parametrize("vocab_size", range(1, 9))
+def test_a_unigram_model_that_is_too_small_says_how_many_tokens_it_needs(vocab_size):
+    def learn(size):
+        return learn_unigram(["abab ba"] * 9, size)
+
+    if vocab_size < 8:
+        with pytest.raises(
+            ValueError, match=rf"vocab_size={vocab_size} is too small for a unigram model.* [78]\."
+        ):
+            learn(vocab_size)
+    else:
+        assert len(learn(vocab_size)) == 8
