@@ -50,7 +50,7 @@ def test_embeddings_equal_sentence_transformers_on_1000_texts(peers_python, tmp_
         theirs = answers["embeddings"]
 
     loaded = kbert.load(values["model"])
-    assert (loaded.pooling, loaded.normalize, loaded.max_seq_length) == ("mean", True, 256)
+    assert (loaded.vectors.mode, loaded.vectors.normalize, loaded.max_seq_length) == ("mean", True, 256)
     assert len(texts()) == len(theirs) == 1000 and max(map(len, values["input_ids"])) == 256
     for start in range(0, 1000, 50):
         inputs = loaded.inputs(texts()[start : start + 50])
