@@ -36,7 +36,7 @@ from tfrecords_tools.vocabulary.user_defined_tokens import (
     read_tokens,
     unused_slots,
 )
-from tfrecords_tools.vocabulary.word_counter import DEFAULT_MAX_WORDS, WordCounts, count_words
+from tfrecords_tools.vocabulary.word_counter import WordCounts, count_words
 from tfrecords_tools.work.worker_pool import WorkerPool, workers_worth
 
 FLAGS = flags.FLAGS
@@ -103,7 +103,7 @@ class Flags:
     user_defined_tokens: str | None = None
     merge_into: str | None = None
     merge_slots: Literal["unused", "append"] = "unused"
-    max_words_in_memory: Annotated[int, Bounds(1000)] = DEFAULT_MAX_WORDS
+    max_words_in_memory: Annotated[int, Bounds(1000)] = 2_000_000
     text_field: str = "text"
     errors: Literal["fail", "skip"] = "fail"
     num_workers: Annotated[int, Bounds(0)] = 0

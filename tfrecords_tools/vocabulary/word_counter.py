@@ -26,7 +26,6 @@ from tfrecords_tools.corpus.problems import Problems
 from tfrecords_tools.work.worker_pool import WorkerPool, byte_batches
 
 UNIT_BYTES = 8 << 20
-DEFAULT_MAX_WORDS = 2_000_000
 # What one worker holds before chunks are split into words.
 _CHUNKS_AT_ONCE = 1 << 18
 _CHUNK_BYTES_AT_ONCE = 16 << 20
@@ -59,7 +58,7 @@ class WordCounts(NamedTuple):
 def count_words(
     files: Iterable[Path],
     do_lower_case: bool,
-    max_words_in_memory: int = DEFAULT_MAX_WORDS,
+    max_words_in_memory: int | None = None,
     *,
     text_format: TextFormat | None = None,
     pool: WorkerPool | None = None,
@@ -70,8 +69,9 @@ def count_words(
     Args:
       files: those that `input_files` returns.
       do_lower_case: see `WordPieceRules`.
-      max_words_in_memory: the most different words. Whenever there are more, the rarest are dropped until
-        three quarters are left. The counts of words that come again later are then too low.
+      max_words_in_memory: the most different words; None for as many as there are. Whenever there are more,
+        the rarest are dropped until three quarters are left. The counts of words that come again later are
+        then too low.
       text_format: how to read the files.
       pool: the processes that count; by default this process counts.
       rules: further arguments of `WordPieceRules`.
@@ -91,7 +91,7 @@ def count_words(
     for size, result in zip(sizes, pool.map(work, groups), strict=True):
         counts.update(result.counts)
         results.append(result._replace(counts=Counter()))
-        if len(counts) > max_words_in_memory:
+        if max_words_in_memory and len(counts) > max_words_in_memory:
             highest = max(highest, _drop_rarest(counts, max_words_in_memory * 3 // 4))
         done += size
         progress.report(done)

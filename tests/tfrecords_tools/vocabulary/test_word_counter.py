@@ -71,6 +71,15 @@ def test_with_too_many_words_frequent_ones_stay_exact(tmp_path, monkeypatch):
     assert all(word.startswith("word") for word in counted.counts)
 
 
+@pytest.mark.slow
+def test_without_a_limit_every_word_is_counted(tmp_path):
+    """A trimmed model keeps the tokens of all of them, the rarest too."""
+    path = tmp_path / "many.txt"
+    path.write_text("\n".join(f"{number:x}" for number in range(2_000_001)), encoding="utf-8")
+    counted = count_words([path], True)
+    assert len(counted.counts) == 2_000_001 and not counted.highest_dropped_count
+
+
 @pytest.mark.parametrize(("do_lower_case", "number", "marked"), [(True, 3, "für"), (False, 0, "")])
 def test_words_that_lose_marks_are_counted(tmp_path, do_lower_case, number, marked):
     path = tmp_path / "corpus.txt"
