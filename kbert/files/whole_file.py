@@ -77,6 +77,7 @@ def whole_folder(path: str | Path, replace: bool = False):
 
 def replace_folder(finished: Path, path: Path):
     """Renames a finished folder to `path`. A folder that was there before is deleted as the last step."""
+    _remove_leftovers(path)
     if not path.exists():
         finished.rename(path)
         return

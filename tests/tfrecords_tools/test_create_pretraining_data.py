@@ -293,6 +293,40 @@ def test_what_is_stopped_goes_on_and_gives_the_same_bytes(tmp_path, small_blocks
     assert not list(tmp_path.glob("*.unfinished"))
 
 
+def test_a_deletion_that_is_stopped_loses_no_records(tmp_path, small_blocks, monkeypatch):
+    files, _ = write_numbered_corpus(tmp_path)
+    real, unfinished = shutil.rmtree, tmp_path / "out.unfinished"
+
+    def stopped_half_way(folder, **options):
+        if folder == unfinished:
+            next(unfinished.glob("examples/*.bin")).unlink()
+            real(unfinished / "parts")
+            raise KeyboardInterrupt
+        real(folder, **options)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(shutil, "rmtree", stopped_half_way)
+        create_pretraining_data(*files, tmp_path / "out", **SMALL)
+    whole = contents(tmp_path / "out")
+    create_pretraining_data(*files, tmp_path / "out", overwrite=True, **SMALL)
+    assert contents(tmp_path / "out") == whole and not unfinished.exists()
+
+
+def test_examples_that_are_gone_are_missed_before_the_records_are_written(
+    tmp_path, small_blocks, monkeypatch
+):
+    files, _ = write_numbered_corpus(tmp_path)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(writing_stage, "write_shards", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        create_pretraining_data(*files, tmp_path / "out", **SMALL)
+    next(tmp_path.glob("out.unfinished/examples/*.bin")).unlink()
+    with pytest.raises(
+        ValueError, match="that were sampled; delete the folder .*out.unfinished and begin again"
+    ):
+        create_pretraining_data(*files, tmp_path / "out", **SMALL)
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.slow
 @pytest.mark.long
 def test_the_number_of_workers_changes_nothing_and_a_kill_loses_nothing(tmp_path):

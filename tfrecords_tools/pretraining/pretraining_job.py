@@ -153,8 +153,14 @@ class PretrainingJob:
             yield
         except ValueError:
             if is_new:
-                shutil.rmtree(self.path, ignore_errors=True)
+                self.delete()
             raise
+
+    def delete(self):
+        """Deletes the folder, the plan first: what a deletion leaves that is interrupted is never resumed."""
+        with contextlib.suppress(OSError):
+            (self.path / _PLAN_FILE).unlink()
+            shutil.rmtree(self.path, ignore_errors=True)
 
 
 def unfinished(output_dir: str | Path) -> Path:

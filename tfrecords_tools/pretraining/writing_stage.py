@@ -42,12 +42,21 @@ def write_shards(
 
     Returns:
       (the folder they are in, the shards, the statistics of all records).
+
+    Raises:
+      ValueError: when examples that were sampled are no longer there.
     """
     num_buckets = buckets_per_shard * job.settings.num_shards
     parts = [Part(f"{bucket:06d}", bucket, num_buckets) for bucket in range(num_buckets)]
     counts = np.zeros(num_buckets, np.int64)
     for path in job.examples.glob("*.bin"):
         counts += count_examples(path, num_buckets)
+    num_sampled = sum(read_json(path)["examples"] for path in job.examples.glob("*.json"))
+    if counts.sum() != num_sampled:
+        raise ValueError(
+            f"{job.examples} holds {counts.sum():,} examples, expected the {num_sampled:,} that were "
+            f"sampled; delete the folder {job.path} and begin again."
+        )
     sizes = dict(zip((part.name for part in parts), counts.tolist(), strict=True))
     run_items(write_part, job, pool, parts, job.parts, sizes, "Wrote", "examples")
     return _assemble(
@@ -62,7 +71,7 @@ def finish(job: PretrainingJob, folder: Path, output_dir, manifest: Manifest, st
     write_statistics(folder, manifest, statistics)
     check_output_dir(output_dir, overwrite)
     replace_folder(folder, Path(output_dir).resolve())
-    shutil.rmtree(job.path, ignore_errors=True)
+    job.delete()
 
 
 def _assemble(job, parts_by_shard):

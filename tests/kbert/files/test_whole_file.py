@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kbert.files.output_path import check_output_file, require_parent_folder
-from kbert.files.whole_file import whole_file, whole_folder, write_text
+from kbert.files.whole_file import replace_folder, whole_file, whole_folder, write_text
 
 
 def test_a_failure_leaves_the_file_as_it_was(tmp_path):
@@ -95,6 +95,15 @@ def test_a_kill_between_the_two_renames_loses_nothing(tmp_path):
         raise RuntimeError
     assert (tmp_path / "model" / "weights").exists()
     assert list(tmp_path.iterdir()) == [tmp_path / "model"]
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_folder_that_replaces_another_removes_what_a_kill_left_of_the_one_before(tmp_path, is_there):
+    for name in ("model.old.1.0123abcd.tmp", "finished", *(["model"] if is_there else [])):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).touch()
+    replace_folder(tmp_path / "finished", tmp_path / "model")
+    assert list(tmp_path.rglob("*")) == [tmp_path / "model", tmp_path / "model" / "finished"]
 
 
 @pytest.mark.parametrize("kind", [whole_file, whole_folder])
