@@ -214,8 +214,9 @@ def _refuse_other_packing(files, vocabulary):
     """
     start, name = _class_start(files), files.class_name
     if name is None and files.model_type in FAMILIES:
-        start = FAMILIES[files.model_type].name
-        name = f"{start}Tokenizer"
+        family = FAMILIES[files.model_type].name
+        if family in _KINDS[vocabulary.kind].classes:  # else the files decide, as of multilingual MiniLM
+            start, name = family, f"{family}Tokenizer"
     theirs, ours = _SEPARATORS.get(start), vocabulary.pair_separators
     if theirs not in (None, ours) and files.model_type != "modernbert":  # whose class does not count
         cls, sep = vocabulary.special_tokens.cls, vocabulary.special_tokens.sep
