@@ -64,8 +64,8 @@ class Start:
             self.vocabulary, self.pooling = read.vocabulary, read.pooling
             self.encoder = model_loading.encoder_for_checkpoint(config.encoder, read)
             self.activation = read.activation
-            # A task of users may have a pooling and no setting for it.
-            is_open = getattr(task.settings, "pooling", task.pooling) is None
+            # A user's task may have no settings, or a pooling and no setting for it.
+            is_open = getattr(getattr(task, "settings", None), "pooling", task.pooling) is None
             is_default = is_open and isinstance(task.pooling, PoolingConfig) and read.pooling is None
             if is_default and self.has_weights:
                 warn_of_mean(read.source, read.first_format, "the training", "set task_settings.pooling")

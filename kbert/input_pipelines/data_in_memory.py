@@ -127,7 +127,11 @@ def _rows_of_table(data, names, name):
     columns = {str(column): _values(data, column, name) for column in names}
     lengths = {column: len(values) for column, values in columns.items()}
     if isinstance(data, Mapping):  # the others, too: nothing but the caller says that they belong together
-        lengths |= {str(column): len(values) for column, values in data.items() if hasattr(values, "__len__")}
+        lengths |= {
+            str(column): len(values)
+            for column, values in data.items()
+            if hasattr(values, "__len__") and getattr(values, "ndim", 1)  # an array of one number has none
+        }
     if len(set(lengths.values())) > 1:
         sizes = ", ".join(f"{length} {column}" for column, length in lengths.items())
         raise ValueError(

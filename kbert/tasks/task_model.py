@@ -19,7 +19,8 @@ class TaskModel(keras.Model):
     If it is compiled without a loss, it trains on the loss of its task: `fit` then takes dicts that hold the
     features and the labels under the task's names, or the features as `x` and the labels as `y`, which needs
     no name where the task has one label feature; metrics of every output compare it with this label, and
-    those that are means leave out what the task does not count (labels below 0 in token classification).
+    leave out what the task does not count (labels below 0 in token classification) if all are means that
+    Keras has; beside a metric of your own all see these labels.
     Labels have the shapes of `Task.features`, and sample weights are one number for each example; (batch, 1)
     is taken as (batch,). The loss is NaN where a label is none of the task's classes. On several replicas it
     is the mean of theirs, as Keras's own losses are. Use kbert.training instead of `fit` for the mean over
@@ -133,7 +134,8 @@ class TaskModel(keras.Model):
                     f"give it by name beside the others (y={{{missing[0]!r}: ...}})."
                 )
             sample_weight = x.get(EXAMPLE_WEIGHTS, sample_weight)
-            y_pred, sample_weight = _masked(self.task.label_masks(y, batch), y_pred, sample_weight)
+            if _take_masks(self._compile_metrics):
+                y_pred, sample_weight = _masked(self.task.label_masks(y, batch), y_pred, sample_weight)
         return super().compute_metrics(x, y, y_pred, sample_weight)
 
     def fit(self, *args, **kwargs):
@@ -230,6 +232,26 @@ class TaskModel(keras.Model):
         task = TASKS[config["task"]["name"]](**config["task"]["config"])
         model = task.build_model(keras.saving.deserialize_keras_object(config["encoder"]))
         return freeze(model, config.get("frozen", ()))
+
+
+def _take_masks(compiled) -> bool:
+    """Whether all metrics are Keras's own means. Beside a mask, other functions, losses and metrics may give
+    no number or a wrong one.
+    """
+    metrics = keras.tree.flatten([compiled._user_metrics, compiled._user_weighted_metrics])
+    return all(
+        isinstance(metric, str)
+        or (
+            (
+                isinstance(metric, keras.metrics.MeanMetricWrapper)
+                or not isinstance(metric, keras.metrics.Metric)
+            )
+            and getattr(getattr(metric, "_fn", metric), "__module__", "").startswith("keras.")
+            and not isinstance(metric, keras.losses.Loss)
+        )
+        for metric in metrics
+        if metric is not None
+    )
 
 
 def _masked(masks, y_pred, sample_weight):

@@ -228,6 +228,31 @@ def test_metrics_leave_out_labels_that_do_not_count(loss):
     assert values["probabilities_accuracy"] == pytest.approx((right * weighed).sum() / weighed.sum())
 
 
+def one_number(y_true, y_pred):
+    """As a user writes it, who leaves the labels out on his own."""
+    counts = keras.ops.cast(y_true >= 0, "float32")
+    right = keras.ops.equal(keras.ops.argmax(y_pred, axis=-1), keras.ops.cast(y_true, "int64"))
+    return keras.ops.sum(keras.ops.cast(right, "float32") * counts) / keras.ops.sum(counts)
+
+
+def one_of_a_row(y_true, y_pred):
+    return keras.ops.mean(y_pred, axis=(1, 2))
+
+
+@pytest.mark.parametrize(
+    "metric", [one_number, one_of_a_row, keras.losses.SparseCategoricalCrossentropy(ignore_class=-1)]
+)
+def test_a_metric_of_one_s_own_sees_all_labels(metric):
+    model = make_task("token_classification").build_model(BertEncoder(calm_config()))
+    batch = make_batch("token_classification", model.encoder.config)
+    model.compile(keras.optimizers.SGD(0.0), metrics={"probabilities": [metric]})
+    y = {"probabilities": batch["label_ids"], "logits": batch["label_ids"], "label_ids": batch["label_ids"]}
+    values = model.evaluate(features(model, batch), y, verbose=0, return_dict=True)
+    expected = metric(batch["label_ids"], model(features(model, batch))["probabilities"])
+    (name,) = values.keys() - {"loss"}
+    assert values[name] == pytest.approx(float(keras.ops.mean(expected)), abs=1e-6)
+
+
 def test_metrics_of_masked_words_leave_out_predictions_that_only_fill_a_row():
     model = make_task("pretraining").build_model(BertEncoder(calm_config()))
     batch = make_batch("pretraining", model.encoder.config)
