@@ -43,7 +43,7 @@ def check_output_file(path: str | Path, inputs: Iterable[str | Path] = (), overw
         raise ValueError(f"output file {path} is a directory; name a file in it.")
     if path.exists() and not path.is_file():
         raise ValueError(f"output file {path} is a device or a pipe, which no file may replace; name a file.")
-    _require_writable(_behind_links(path))
+    _require_writable(path)
     _refuse_inputs("output file", path, inputs)
     if os.path.lexists(path) and not overwrite:
         raise FileExistsError(
@@ -58,8 +58,8 @@ def require_parent_folder(output_file: str | Path, made: Iterable[str | Path] = 
       output_file: the file to write.
       made: folders that the tool makes before it writes the file.
     """
-    folder = _behind_links(output_file).parent
-    if not folder.is_dir() and not any(_behind_links(path).is_relative_to(folder) for path in made):
+    folder = Path(output_file).absolute().parent
+    if not folder.is_dir() and not any(Path(path).absolute().is_relative_to(folder) for path in made):
         raise ValueError(f"output_file={output_file}: its folder does not exist; make it first.")
 
 
@@ -80,7 +80,7 @@ def check_output_folder(path: str | Path, inputs: Iterable[str | Path] = ()):
     require_local(path)
     path = Path(path)
     _require_replaceable(path)
-    _require_writable(_behind_links(path))  # a link stays, and its folder is written
+    _require_writable(path.resolve())  # a link stays, and its folder is written
     inputs = list(inputs)
     _refuse_inputs("output folder", path, inputs)
     own = identity(path)
@@ -126,10 +126,6 @@ def _require_replaceable(path):
             f"{path} is the folder that you are in, or lies above it, and would be replaced as a whole; give "
             "a folder inside it."
         )
-
-
-def _behind_links(path) -> Path:
-    return Path(os.path.realpath(path))
 
 
 def _require_writable(path):

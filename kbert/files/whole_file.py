@@ -24,12 +24,12 @@ _TEMPORARY = r"(\.old)?\.\d+\.[0-9a-f]{8}\.tmp"  # what follows the final name: 
 def whole_file(path: str | Path):
     """Yields a temporary path beside `path`; it is renamed to `path` when the block ends without an error.
 
-    A link stays, and the file that it leads to is written.
+    A link is replaced, and the file that it leads to stays: a copy of a run may be made of links to it.
 
     Raises:
       OSError: when the file cannot be written. What was at `path` before is then unchanged.
     """
-    path = Path(os.path.realpath(path))
+    path = Path(path)
     _remove_leftovers(path)
     with _locked_aside(path, lambda aside: aside.touch(exist_ok=False)) as aside:
         try:

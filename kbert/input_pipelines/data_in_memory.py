@@ -130,7 +130,7 @@ def _rows_of_table(data, names, name):
         lengths |= {
             str(column): len(values)
             for column, values in data.items()
-            if hasattr(values, "__len__") and getattr(values, "ndim", 1)  # an array of one number has none
+            if hasattr(values, "__len__") and getattr(values, "ndim", None) != 0  # no array of one number
         }
     if len(set(lengths.values())) > 1:
         sizes = ", ".join(f"{length} {column}" for column, length in lengths.items())

@@ -112,7 +112,7 @@ def _compare_evaluations(path, evaluated, evaluated_now, current):
             )  # fmt: skip
         elif evaluated_now:
             logging.warning(
-                "%s was not evaluated so far: its best checkpoint is the best of those from now on alone.",
+                "%s began without evaluation data: its best checkpoint is the best of those evaluated.",
                 path,
             )  # fmt: skip
         return

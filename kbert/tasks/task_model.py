@@ -5,6 +5,7 @@ import inspect
 import keras
 import tensorflow as tf
 
+from kbert.cli.warn_once import warn_once
 from kbert.encoder import freeze, frozen_weights
 from kbert.features import EXAMPLE_WEIGHTS, Feature
 from kbert.tasks import TASKS
@@ -19,8 +20,8 @@ class TaskModel(keras.Model):
     If it is compiled without a loss, it trains on the loss of its task: `fit` then takes dicts that hold the
     features and the labels under the task's names, or the features as `x` and the labels as `y`, which needs
     no name where the task has one label feature; metrics of every output compare it with this label, and
-    leave out what the task does not count (labels below 0 in token classification) if all are means that
-    Keras has; beside a metric of your own all see these labels.
+    leave out what the task does not count (labels below 0 in token classification) if all metrics of the
+    output are means that Keras has; beside a metric of your own all see these labels.
     Labels have the shapes of `Task.features`, and sample weights are one number for each example; (batch, 1)
     is taken as (batch,). The loss is NaN where a label is none of the task's classes. On several replicas it
     is the mean of theirs, as Keras's own losses are. Use kbert.training instead of `fit` for the mean over
@@ -134,8 +135,12 @@ class TaskModel(keras.Model):
                     f"give it by name beside the others (y={{{missing[0]!r}: ...}})."
                 )
             sample_weight = x.get(EXAMPLE_WEIGHTS, sample_weight)
-            if _take_masks(self._compile_metrics):
-                y_pred, sample_weight = _masked(self.task.label_masks(y, batch), y_pred, sample_weight)
+            masks = {
+                name: mask
+                for name, mask in self.task.label_masks(y, batch).items()
+                if _takes_mask(self._compile_metrics, name)
+            }
+            y, y_pred, sample_weight = _masked(masks, y, y_pred, sample_weight)
         return super().compute_metrics(x, y, y_pred, sample_weight)
 
     def fit(self, *args, **kwargs):
@@ -234,39 +239,62 @@ class TaskModel(keras.Model):
         return freeze(model, config.get("frozen", ()))
 
 
-def _take_masks(compiled) -> bool:
-    """Whether all metrics are Keras's own means. Beside a mask, other functions, losses and metrics may give
-    no number or a wrong one.
+_BY_SHAPE = ("accuracy", "acc", "crossentropy", "ce")  # Keras chooses by the label's shape
+
+
+def _takes_mask(compiled, output) -> bool:
+    """Whether the metrics of an output are Keras's own means. Beside a mask, other functions, losses and
+    metrics may give no number or a wrong one.
     """
-    metrics = keras.tree.flatten([compiled._user_metrics, compiled._user_weighted_metrics])
-    return all(
-        isinstance(metric, str)
-        or (
-            (
-                isinstance(metric, keras.metrics.MeanMetricWrapper)
-                or not isinstance(metric, keras.metrics.Metric)
-            )
-            and getattr(getattr(metric, "_fn", metric), "__module__", "").startswith("keras.")
-            and not isinstance(metric, keras.losses.Loss)
+    kinds = (compiled._user_metrics, compiled._user_weighted_metrics)
+    metrics = keras.tree.flatten([kind.get(output) if isinstance(kind, dict) else kind for kind in kinds])
+    are_means = [_is_own_mean(metric) for metric in metrics if metric is not None]
+    if any(are_means) and not all(are_means):
+        warn_once(
+            f"metrics of {output}: labels that do not count, such as -1, count in all of them, because one "
+            "is no mean of Keras; compile without it, or leave these labels out in functions of your own."
         )
-        for metric in metrics
-        if metric is not None
+    return all(are_means)
+
+
+def _is_own_mean(metric) -> bool:
+    if metric in _BY_SHAPE:
+        return True
+    if isinstance(metric, str):
+        names = {name.lower(): kind for name, kind in vars(keras.metrics).items()}
+        metric = names.get(metric.replace("_", "").lower())  # no instance, which makes variables
+    if metric is None:
+        return True  # the name of a function, such as "mse"
+    if isinstance(metric, type):
+        return issubclass(metric, keras.metrics.MeanMetricWrapper) and metric.__module__.startswith("keras.")
+    function = getattr(metric, "_fn", metric)
+    return (
+        (isinstance(metric, keras.metrics.MeanMetricWrapper) or not isinstance(metric, keras.metrics.Metric))
+        and not isinstance(function, keras.losses.Loss)
+        and getattr(function, "__module__", "").startswith("keras.")
     )
 
 
-def _masked(masks, y_pred, sample_weight):
-    """Predictions with Keras's masks, by which its means leave out what does not count, and weights of
-    examples in a form that stands beside such masks."""
+def _masked(masks, y, y_pred, sample_weight):
+    """Labels, predictions with Keras's masks, by which its means leave out what does not count, and weights
+    of examples in a form that stands beside such masks."""
     if not masks:
-        return y_pred, sample_weight
+        return y, y_pred, sample_weight
     y_pred = {name: tf.identity(value) for name, value in y_pred.items()}
     for name, mask in masks.items():
         y_pred[name]._keras_mask = mask  # as layers set it; Keras has no public way
+        y = y | {name: tf.where(mask, y[name], 0)}  # a loss of -1 is NaN, which no weight takes out
     if sample_weight is not None:
-        sample_weight = keras.tree.map_structure(
-            lambda weights: weights[:, None] if len(weights.shape) == 1 else weights, sample_weight
-        )
-    return y_pred, sample_weight
+        weights = keras.tree.flatten(sample_weight)
+        if len(weights) == 1:
+            sample_weight = dict.fromkeys(y_pred, weights[0])
+        elif not isinstance(sample_weight, dict):
+            sample_weight = dict(zip(y_pred, weights, strict=True))
+        sample_weight = {
+            name: value[:, None] if name in masks and len(value.shape) == 1 else value
+            for name, value in sample_weight.items()
+        }
+    return y, y_pred, sample_weight
 
 
 def _one_array(sample_weight):

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.files.whole_file import replace_folder, whole_file, whole_folder, write_text
 
 
@@ -21,22 +20,14 @@ def test_a_failure_leaves_the_file_as_it_was(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("is_there", [True, False])
-def test_a_link_stays_and_its_file_is_written(tmp_path, is_there):
-    (tmp_path / "disk").mkdir()
-    target, link = tmp_path / "disk" / "big.csv", tmp_path / "a.csv"
-    link.symlink_to(target)
-    if is_there:
-        target.write_text("old")
-    check_output_file(link, overwrite=True)
-    require_parent_folder(link)
+def test_a_link_is_replaced_and_its_file_stays(tmp_path):
+    """A copy of a run may be made of links to the run."""
+    (tmp_path / "run").mkdir()
+    theirs, link = tmp_path / "run" / "metrics.jsonl", tmp_path / "metrics.jsonl"
+    theirs.write_text("old")
+    link.symlink_to(theirs)
     write_text("new", link)
-    assert link.is_symlink() and target.read_text() == "new"
-    assert list((tmp_path / "disk").iterdir()) == [target]
-    target.unlink()
-    (tmp_path / "disk").rmdir()
-    with pytest.raises(ValueError, match="its folder does not exist"):
-        require_parent_folder(link)
+    assert theirs.read_text() == "old" and link.read_text() == "new" and not link.is_symlink()
 
 
 def test_a_failure_leaves_no_folder_and_none_of_those_above_it(tmp_path):

@@ -178,7 +178,7 @@ def test_a_run_that_is_evaluated_only_before_or_only_from_now_on_says_so(tmp_pat
             RunDirectory.create_or_resume(*arguments, of_data("a", evaluated), vocabulary)
     before, after = (record.getMessage() for record in caplog.records)
     assert before.startswith(f"{tmp_path / 'without'} was evaluated so far, and is not from now on")
-    assert after.startswith(f"{tmp_path / 'with'} was not evaluated so far")
+    assert after.startswith(f"{tmp_path / 'with'} began without evaluation data")
 
 
 def test_an_older_run_which_recorded_no_names_and_no_masks_goes_on(tmp_path, vocabulary, caplog):

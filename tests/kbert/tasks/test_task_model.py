@@ -253,6 +253,26 @@ def test_a_metric_of_one_s_own_sees_all_labels(metric):
     assert values[name] == pytest.approx(float(keras.ops.mean(expected)), abs=1e-6)
 
 
+def test_a_metric_of_one_s_own_changes_none_of_another_output(caplog):
+    model = make_task("token_classification").build_model(BertEncoder(calm_config()))
+    batch = make_batch("token_classification", model.encoder.config)
+    labels = batch["label_ids"]
+    answers = model(features(model, batch))
+    y = {"probabilities": labels, "logits": labels, "label_ids": labels}
+
+    def values(metrics):
+        model.compile(keras.optimizers.SGD(0.0), metrics=metrics, jit_compile=False)
+        return model.evaluate(features(model, batch), y, verbose=0, return_dict=True)
+
+    right, counts = np.argmax(answers["logits"], axis=-1) == labels, labels >= 0
+    found = values({"logits": ["accuracy", "sparse_categorical_crossentropy"], "probabilities": [one_number]})
+    assert found["logits_accuracy"] == pytest.approx(right[counts].mean())
+    assert np.isfinite(found["logits_sparse_categorical_crossentropy"]) and not caplog.messages
+    found = values({"logits": ["accuracy", one_number]})
+    assert found["logits_accuracy"] == pytest.approx(right.mean())
+    assert "metrics of logits: labels that do not count" in caplog.text
+
+
 def test_metrics_of_masked_words_leave_out_predictions_that_only_fill_a_row():
     model = make_task("pretraining").build_model(BertEncoder(calm_config()))
     batch = make_batch("pretraining", model.encoder.config)
