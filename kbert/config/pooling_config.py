@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from kbert.checks import require
+from kbert.checks import python_numbers, require
 from kbert.config.dense_config import DenseConfig, chain_width, dense_configs
 from kbert.config.vectors_config import VectorsConfig
 from kbert.files.json_values import shown
@@ -20,8 +20,9 @@ SIMILARITY_FUNCTIONS = get_args(SimilarityFunction)
 def require_dimensions(name: str, dimensions, width: int | None = None):
     """Raises ValueError for more numbers than a vector of this width has, or none; None: any width."""
     most = "" if width is None else f" to {width}, the width of the vectors"
+    number = python_numbers(dimensions)
     require(
-        type(dimensions) is int and 1 <= dimensions <= (dimensions if width is None else width),
+        type(number) is int and 1 <= number <= (number if width is None else width),
         f"{name}={shown(dimensions)} should be a whole number from 1{most or ' on'}.",
     )
 

@@ -144,14 +144,15 @@ def _signature(loaded, example, where) -> str:
         raise ValueError(f"{where}: {loaded.source} {error}") from None
     try:
         for name, value in inputs.items():
-            _require_text(name, value)
+            require_text(name, value)
         serving.check_inputs(inputs)
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
     return signature
 
 
-def _require_text(name, value):
+def require_text(name, value):
+    """Raises ValueError for an input that is no text, or no list of them, as the input takes."""
     is_list = isinstance(value, list | tuple)
     texts = value if is_list and value else [value]
     is_other = (is_list and name in ONE_TEXT) or (isinstance(value, str) and name in SEVERAL_TEXTS)

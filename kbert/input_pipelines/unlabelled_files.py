@@ -96,7 +96,7 @@ def examples_from_columns(
 
     `text`, `text_pair` and `choices` stand in the columns that the dataset names, else in columns of these
     names, as all other inputs do. Choices in the dataset's columns begin with its `text_pair`, as in
-    training. A cell of a table without a value is left out of its example, see `with_values`.
+    training. A second text without a value is left out of its example, see `with_values`.
 
     Args:
       path: of a file that `has_columns`.
@@ -149,7 +149,7 @@ def examples_from_table(
     rows = read_rows(table, name, _names_in(columns))
     examples = [_example(row, columns, name) for row in rows]
     for number, example in enumerate(examples, start=1):
-        if not example.keys() - {_KEPT}:
+        if all(value is None for key, value in example.items() if key != _KEPT):
             empty = " and ".join(map(repr, _names_in(columns)))
             raise ValueError(f"row {number} of {name} has no value in {empty}; mend the row or leave it out.")
     return examples
@@ -378,19 +378,20 @@ def _names_in(columns) -> list[str]:
 
 
 def with_values(example: dict, source) -> dict:
-    """The inputs of an example that have a value, and `id`. A second text that is null or NaN is none, so
-    that the first is a text alone, which is said once.
+    """An example whose second text, where it is null or NaN, is none, so that the first is a text alone; this
+    is said once. What else is null is refused by its name where it is answered.
 
     Args:
       example: inputs by their names.
       source: what the warning calls the examples.
     """
-    if is_missing(example.get("text_pair", "")):
-        warn_once(
-            f"{source}: examples whose text_pair is null are read as one text alone; where an empty text is "
-            'meant, write "".'
-        )
-    return {name: value for name, value in example.items() if name == _KEPT or not is_missing(value)}
+    if not is_missing(example.get("text_pair", "")):
+        return example
+    warn_once(
+        f"{source}: examples whose text_pair is null are read as one text alone; where an empty text is "
+        'meant, write "".'
+    )
+    return {name: value for name, value in example.items() if name != "text_pair"}
 
 
 def _written(example, where) -> dict:
@@ -484,8 +485,7 @@ def _example_of_line(line, source, number, inputs, number_of_texts) -> dict:
     if number_of_texts is None:
         example = parse_object(line, source, number, f"with {', '.join(inputs[0])}")
         example = _written(example, f"{source} line {number}")
-        # What else is null is refused by its name.
-        return with_values(example, source) if is_missing(example.get("text_pair", "")) else example
+        return with_values(example, source)
     texts = line.split("\t")
     is_pair = len(texts) == 2 and all(map(str.strip, texts)) and _PAIR_INPUTS in inputs
     if number_of_texts == 1 and not is_pair:

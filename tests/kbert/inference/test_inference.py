@@ -1,5 +1,7 @@
 """Answers to texts from finished runs, in Python."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy.special import softmax
@@ -112,6 +114,13 @@ def test_a_signature_without_answers_is_asked_for_outputs():
     assert len(of_queries(text=["jump", "the"])) == 2
 
 
+@pytest.mark.parametrize("text", [None, 5, math.nan, b"\xff bad", "\ud800"])
+def test_a_predictor_takes_texts_alone(text):
+    ask = Predictor(random_task_model(TASKS["masked_lm"]()))
+    with pytest.raises(ValueError, match=r"^texts\[1\]: text "):
+        ask(text=["the [MASK]", text], top_k=1, whole_words=False)
+
+
 @pytest.mark.slow
 def test_what_cannot_stand_at_the_one_mask_has_probability_0(pretraining_run):
     """Also in a graph, which answers every text: empty, with an unknown character, too long; with no mask,
@@ -133,6 +142,7 @@ def test_what_cannot_stand_at_the_one_mask_has_probability_0(pretraining_run):
     [
         ({"text": "the " * 30 + "[MASK]"}, "the mask of 'the the"),
         ({"text": "[MASK]", "candidates": [""]}, "the candidate '' is empty"),
+        ({"text": "[MASK]", "candidates": None}, "candidates is None; expected a list of texts"),
     ],
 )
 def test_an_answer_that_cannot_be_given_names_its_example(pretraining_run, wrong, why):

@@ -86,7 +86,7 @@ def test_vectors_are_cut_and_scaled_where_whole_ones_are(name):
     cut = whole[:, :5]
     right = units(cut) if loaded.vectors.normalize else cut
     np.testing.assert_allclose(loaded.embed(texts, dimensions=5), right, atol=1e-6)
-    np.testing.assert_allclose(loaded.embed(texts[0], dimensions=5), right[0], atol=1e-5)
+    np.testing.assert_allclose(loaded.embed(texts[0], dimensions=np.int64(5)), right[0], atol=1e-5)
     plain = loaded.embed(texts, normalize=False)[:, :5]
     np.testing.assert_allclose(loaded.embed(texts, normalize=False, dimensions=5), plain, atol=1e-6)
     np.testing.assert_allclose(loaded.embed(texts, normalize=True, dimensions=5), units(plain), atol=1e-5)
