@@ -142,17 +142,21 @@ def _signature(loaded, example, where) -> str:
         signature = serving.signature_for(inputs)
     except ValueError as error:
         raise ValueError(f"{where}: {loaded.source} {error}") from None
-    try:
-        for name, value in inputs.items():
-            require_text(name, value)
-        serving.check_inputs(inputs)
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None
+    require_texts(serving, inputs, where)
     return signature
 
 
-def require_text(name, value):
-    """Raises ValueError for an input that is no text, or no list of them, as the input takes."""
+def require_texts(serving, inputs: dict, where: str):
+    """Raises ValueError for inputs that are no texts, or no lists of them, as a `Serving` takes them."""
+    try:
+        for name, value in inputs.items():
+            _require_text(name, value)
+        serving.check_inputs(inputs)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+
+
+def _require_text(name, value):
     is_list = isinstance(value, list | tuple)
     texts = value if is_list and value else [value]
     is_other = (is_list and name in ONE_TEXT) or (isinstance(value, str) and name in SEVERAL_TEXTS)

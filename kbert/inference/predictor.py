@@ -6,7 +6,7 @@ import numpy as np
 
 from kbert.cli.warn_once import warn_once
 from kbert.forked import require_own_tensorflow
-from kbert.inference.answers import require_text
+from kbert.inference.answers import require_texts
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.loading import open_model
 from kbert.input_pipelines.data_in_memory import plain_values, shown
@@ -85,12 +85,7 @@ class Predictor:
             raise ValueError(f"received {sizes}; give as many of each, one for each example.")
         examples = [dict(zip(self.inputs, row, strict=True)) for row in zip(*columns, strict=True)]
         for example, position in zip(examples, positions or range(len(examples)), strict=True):
-            try:
-                for each, value in example.items():
-                    require_text(each, value)
-                serving.check_inputs(example)
-            except ValueError as error:
-                raise ValueError(f"{name.format(position)}: {error}") from None
+            require_texts(serving, example, name.format(position))
         if not examples:
             return []
         self.loaded.say_written_tokens(examples, reads_masks=self._name in serving.reads_masks)
