@@ -21,7 +21,7 @@ from .served_model import ServedModel
 from .tensors import check_size, check_texts
 
 # A setting like `top_k` is one number for the whole request, and answers grow with it.
-_MAX_SETTING = 1000
+_MAX_TOP_K = 1000
 # Bytes of a token, with room: the queue estimates how many tokens a text has that the graph tokenizes.
 _BYTES_OF_A_TOKEN = 3
 _PART_BYTES = 1 << 20  # of pairs that are tokenized together
@@ -222,8 +222,8 @@ def _check_tensor(name: str, array: np.ndarray, info) -> None:
             raise invalid(f"{received} [{', '.join('any' if size < 0 else str(size) for size in sizes)}].")
         if has_rows(info) and not len(array):
             raise invalid(f"{received} one row or more.")
-    if array.ndim == 0 and array.dtype.kind == "i" and not 1 <= array <= _MAX_SETTING:
-        raise invalid(f"{name}={array}; expected a number from 1 to {_MAX_SETTING}.")
+    if name == "top_k" and array.ndim == 0 and array.dtype.kind == "i" and not 1 <= array <= _MAX_TOP_K:
+        raise invalid(f"{name}={array}; expected a number from 1 to {_MAX_TOP_K}.")
 
 
 def _cut(rows, max_tokens: int, sep_id: int):

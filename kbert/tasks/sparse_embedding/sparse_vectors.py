@@ -57,11 +57,17 @@ class SparseVectors(TextVectors):
             order = np.argsort(-weights, kind="stable")[:top_k]
             names = [tokens[i] if i < len(tokens) else f"[{i}]" for i in words[order]]
             decoded.append(list(zip(names, weights[order].tolist(), strict=True)))
-        return decoded[0] if vectors.ndim == 1 else decoded
+        return decoded if _is_sparse_list(vectors) or np.ndim(vectors) == 2 else decoded[0]
+
+
+def _is_sparse_list(vectors) -> bool:
+    return isinstance(vectors, list | tuple) and any(map(sparse.issparse, vectors))
 
 
 def _rows(vectors):
-    """csr_array (texts, words) of a sparse array, or of one that is not; a vector alone is a row."""
+    """csr_array (texts, words) of a sparse array, another array, or a list of them; a vector alone is a row."""
+    if _is_sparse_list(vectors):
+        return sparse.vstack([_rows(vector) for vector in vectors], format="csr")
     if not sparse.issparse(vectors):
         return sparse.csr_array(np.atleast_2d(np.asarray(vectors, np.float32)))
     return vectors.reshape(1, -1).tocsr() if vectors.ndim == 1 else sparse.csr_array(vectors)

@@ -4,7 +4,11 @@ import json
 
 import numpy as np
 import pytest
+from tensorflow.core.framework import types_pb2
+from tensorflow.core.protobuf import meta_graph_pb2
 
+from export.gate.saved_model_session import RequestError
+from export.server.service import _check_tensor
 from tests.export.server.asking import MODEL, TEXTS
 
 PATH = f"/v1/models/{MODEL}"
@@ -107,6 +111,15 @@ def test_status_metadata_and_versions(asked):
 def test_what_is_wrong_is_a_400_that_says_why(asked, body, message):
     status, answer = asked.predict(body)
     assert status == 400 and message in answer["error"], answer
+
+
+def test_numbers_of_other_programs_have_no_bound():
+    info = meta_graph_pb2.TensorInfo(dtype=types_pb2.DT_INT32)
+    info.tensor_shape.SetInParent()
+    for name, value in (("seed", -1), ("step", 5000), ("top_k", 1000)):
+        _check_tensor(name, np.int32(value), info)
+    with pytest.raises(RequestError, match="from 1 to 1000"):
+        _check_tensor("top_k", np.int32(1001), info)
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS"])

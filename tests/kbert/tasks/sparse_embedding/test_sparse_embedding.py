@@ -73,6 +73,12 @@ def test_weights_follow_the_formula_and_padding_has_none(folder, pooling, activa
     assert alone.shape == (len(expected[0]),)
     np.testing.assert_allclose(alone.toarray(), expected[0], atol=1e-5)
     assert loaded.decode(alone) == loaded.decode(loaded.embed(TEXTS[:1]))[0]
+    listed = [alone, loaded.embed(TEXTS[1])]
+    whole = loaded.embed(TEXTS[:2])
+    np.testing.assert_allclose(loaded.similarity(listed, whole), loaded.similarity(whole, whole), rtol=1e-4)
+    assert [[word for word, _ in words[:1]] for words in loaded.decode(listed)] == [
+        [word for word, _ in words[:1]] for words in loaded.decode(whole.toarray().tolist())
+    ]
     assert loaded.embed([]).shape == (0, len(expected[0]))
 
 
