@@ -65,7 +65,7 @@ def _is_sparse_list(vectors) -> bool:
 
 
 def _rows(vectors):
-    """csr_array (texts, words) of a sparse array, another array, or a list of them; a vector alone is a row."""
+    """csr_array (texts, words) of a sparse array, another one, or a list of them; a vector alone is a row."""
     if _is_sparse_list(vectors):
         return sparse.vstack([_rows(vector) for vector in vectors], format="csr")
     if not sparse.issparse(vectors):
