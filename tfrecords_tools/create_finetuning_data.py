@@ -22,7 +22,7 @@ from kbert.checks import require_single, with_checked_arguments
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import Progress
-from kbert.config import DatasetConfig, FinetuningConfig, load_config, to_dict
+from kbert.config import DatasetConfig, FinetuningConfig, FlagOverride, load_config, to_dict
 from kbert.input_pipelines.records.record_folders import require_records
 from kbert.input_pipelines.tables.table_paths import require_one_split
 from kbert.manifest import Manifest, describe_shards
@@ -150,7 +150,11 @@ def create_finetuning_data(
 
 def _read_config(config, overrides, max_seq_length) -> FinetuningConfig:
     """The config of a task that reads labelled files."""
-    overrides = list(overrides) + ([] if max_seq_length is None else [f"max_seq_length={max_seq_length}"])
+    overrides = list(overrides)
+    if max_seq_length is not None:
+        override = FlagOverride(f"max_seq_length={max_seq_length}")
+        override.flag = f"--{override}"
+        overrides.append(override)
     settings = load_config(FinetuningConfig, config, overrides)
     TASKS.require(settings.task)
     if task_files(settings.task) is None:

@@ -152,7 +152,7 @@ def _values(path, overrides):
     for number, override in enumerate(overrides):
         name = override.partition("=")[0]
         for before in overrides[:number]:
-            lost, flag = f"--override={shown(before)}", _flag(override)
+            lost, flag = _flag(before), _flag(override)
             require(
                 before.partition("=")[0] != name,
                 f"{lost} and {flag} both say {name}; leave one of them out.",

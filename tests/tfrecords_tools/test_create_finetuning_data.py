@@ -424,6 +424,13 @@ def run_script(name, *arguments):
     return warm_processes.run_script(f"tfrecords_tools.{name}", *arguments)
 
 
+def test_a_length_that_is_there_twice_is_named_as_it_was_typed(make, labelled_files):
+    twice = {"max_seq_length": 16, "overrides": ["max_seq_length=24"]}
+    sentence = "--override='max_seq_length=24' and --max_seq_length=16 both say max_seq_length"
+    with pytest.raises(ValueError, match=sentence):
+        make(labelled_files[0], **twice)
+
+
 @pytest.mark.slow
 def test_records_are_made_and_shown_from_the_command_line(labelled_files, tmp_path):
     small_corpus.vocabulary().write(tmp_path / "vocab.txt")
