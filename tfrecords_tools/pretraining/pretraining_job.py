@@ -159,7 +159,7 @@ class PretrainingJob:
     def delete(self):
         """Deletes the folder, the plan first: what a deletion leaves that is interrupted is never resumed."""
         with contextlib.suppress(OSError):
-            (self.path / _PLAN_FILE).unlink()
+            (self.path / _PLAN_FILE).unlink(missing_ok=True)
             shutil.rmtree(self.path, ignore_errors=True)
 
 
