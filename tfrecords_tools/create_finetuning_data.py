@@ -152,9 +152,8 @@ def _read_config(config, overrides, max_seq_length) -> FinetuningConfig:
     """The config of a task that reads labelled files."""
     overrides = list(overrides)
     if max_seq_length is not None:
-        override = FlagOverride(f"max_seq_length={max_seq_length}")
-        override.flag = f"--{override}"
-        overrides.append(override)
+        length = f"max_seq_length={max_seq_length}"
+        overrides.append(FlagOverride(length, f"--{length}"))
     settings = load_config(FinetuningConfig, config, overrides)
     TASKS.require(settings.task)
     if task_files(settings.task) is None:

@@ -16,6 +16,7 @@ from .prompts import NO_PROMPT, Prompt, prompts_of_ranking
 from .request import Request, invalid
 from .service import Service
 
+_PART = 128  # texts whose vectors of tokens are held at once
 _RAW = "logits"  # a signature has it where its number is an activation of another
 
 
@@ -96,9 +97,19 @@ def _by_vectors(service, request, query, texts, truncate):
 
 
 def _by_token_vectors(service, request, query, texts, truncate):
-    matrices = service.token_vectors(request, texts, DOCUMENT, truncate)
+    service.checked(texts)  # in parts below: the matrices of all may be more than an answer may have
     first = service.token_vectors(request, [query], QUERY, truncate, "query".format)
-    return maxsim(first, matrices, service.model.similarity == "meanmaxsim")[0]
+    scores = []
+    for start in range(0, len(texts), _PART):
+        matrices = service.token_vectors(
+            request,
+            texts[start : start + _PART],
+            DOCUMENT,
+            truncate,
+            lambda index, start=start: f"texts[{start + index}]",
+        )
+        scores.append(maxsim(first, matrices, service.model.similarity == "meanmaxsim")[0])
+    return np.concatenate(scores)
 
 
 def _by_sparse_vectors(service, request, query, texts, truncate):

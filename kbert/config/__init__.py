@@ -7,7 +7,6 @@ with `--override=path.to.field=value`. Nothing here imports TensorFlow, so a wro
 from kbert.config.config_file import (
     FlagOverride,
     config_with_settings,
-    find_override,
     load_config,
     require_not_overridden,
 )
@@ -40,7 +39,6 @@ __all__ = [
     "TrainingConfig",
     "encoder_presets",
     "FlagOverride",
-    "find_override",
     "from_dict",
     "load_config",
     "require_not_overridden",

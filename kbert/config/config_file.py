@@ -24,6 +24,11 @@ class FlagOverride(str):
 
     flag: str
 
+    def __new__(cls, override: str, flag: str):
+        made = super().__new__(cls, override)
+        made.flag = flag
+        return made
+
 
 def load_config(config_class, path: str | Path, overrides=(), vocab_size: int | None = None):
     """Reads `config_class` from a TOML or JSON file and applies `--override` strings `a.b=value`, in order.
@@ -63,11 +68,11 @@ def require_not_overridden(overrides, setting: str, argument: str):
 
 def find_override(overrides, setting: str) -> str | None:
     """The first override that says a setting, by its name or in its group; None where none does."""
-    group, _, name = setting.rpartition(".")
     for override in overrides:
-        key, _, text = override.partition("=")
-        values = _override_value(text, override) if key.strip() == group else {}
-        if key.strip() == setting or (isinstance(values, dict) and name in values):
+        key, _, text = (part.strip() for part in override.partition("="))
+        value = _override_value(text, override)
+        names = [f"{key}.preset"] if isinstance(value, str) else _inner_names(key, value)
+        if setting in (key, *names):
             return override
     return None
 
@@ -150,16 +155,13 @@ def _values(path, overrides):
     """The values of the file, with the overrides applied."""
     values: dict = _read(find_config(path))
     for number, override in enumerate(overrides):
-        name = override.partition("=")[0]
-        for before in overrides[:number]:
-            lost, flag = _flag(before), _flag(override)
+        name, flag = override.partition("=")[0], _flag(override)
+        if other := find_override(overrides[:number], name):
+            raise ValueError(f"{_flag(other)} and {flag} both say {name}; leave one of them out.")
+        for lost in overrides[:number]:
             require(
-                before.partition("=")[0] != name,
-                f"{lost} and {flag} both say {name}; leave one of them out.",
-            )
-            require(
-                not before.startswith(f"{name}."),
-                f"{flag} gives all of {name}, so {lost} before it would be lost; give the group first.",
+                not lost.startswith(f"{name}."),
+                f"{flag} gives all of {name}; {_flag(lost)} before it would be lost: give the group first.",
             )
         _apply_override(values, override)
     return values

@@ -109,7 +109,8 @@ class TextAnswers:
         if not isinstance(query, str):
             raise ValueError(f"query is {shown(query)}; expected one text (str).")
         texts, serving = text_batch(texts).texts, self.task.serving
-        if self.task.text_vectors is not None or getattr(serving, "one_text_output", None) == "embedding":
+        gives_vectors = self.task.text_vectors is not None or (serving is None and self.embed is not None)
+        if gives_vectors or getattr(serving, "one_text_output", None) == "embedding":
             scores = self._compare(query, texts)
         elif (
             serving is not None

@@ -225,9 +225,8 @@ def texts_and_pairs(
 
 
 def _text_and_pair(line):
-    text = line.strip()
-    pair = _PAIR.match(text)
-    return pair.groups() if pair else (text, None)
+    pair = _PAIR.match(line.strip())
+    return pair.groups() if pair else (line, None)
 
 
 def _by_input(example, dataset, where) -> dict:

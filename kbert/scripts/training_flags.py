@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from absl import flags
 
-from kbert.config import PRECISIONS, FlagOverride, find_override
+from kbert.config import PRECISIONS, FlagOverride
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,7 @@ def define_teacher_flag():
 
 
 def config_overrides() -> list[str]:
-    """The changes of the config that the command line makes, for `load_config`.
-
-    Raises:
-      ValueError: for a setting with a flag of its own that has an override too.
-    """
+    """The changes of the config that the command line makes, for `load_config`."""
     values = flags.FLAGS
     overrides = list(values.override)
     teacher = values.teacher_checkpoint if "teacher_checkpoint" in values else None
@@ -69,11 +65,6 @@ def config_overrides() -> list[str]:
         "teacher_checkpoint": ("distillation.teacher", teacher and json.dumps(teacher)),
     }
     for flag, (setting, value) in settings.items():
-        if value is None:
-            continue
-        if override := find_override(values.override, setting):
-            raise ValueError(f"--{flag} and --override={override} both say {setting}; give one of them.")
-        override = FlagOverride(f"{setting}={value}")
-        override.flag = f"--{flag}={values[flag].value}"
-        overrides.append(override)
+        if value is not None:
+            overrides.append(FlagOverride(f"{setting}={value}", f"--{flag}={values[flag].value}"))
     return overrides

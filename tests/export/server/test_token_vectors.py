@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from export.server import ranking
 from tests.export.server.served_task import PROMPTS, TEXTS, require_the_ranks_of_python, served_task
 
 pytestmark = pytest.mark.long
@@ -43,7 +44,9 @@ def test_paths_for_any_request_give_the_same(late, path):
     assert list(asked.post(path, rows)[1]) == ["predictions"]
 
 
-def test_texts_are_ranked_by_the_models_similarity(late):
+@pytest.mark.parametrize("part", [128, 2])
+def test_texts_are_ranked_by_the_models_similarity(late, monkeypatch, part):
+    monkeypatch.setattr(ranking, "_PART", part)  # the matrices of all texts may be too large for one answer
     require_the_ranks_of_python(*late)
 
 

@@ -34,7 +34,7 @@ REFUSALS = {
     FINETUNE + "--train_file={latin} --init_checkpoint={run}": "is not UTF-8",
     FINETUNE + "--train_file={train} --init_checkpoint={run} --override=droput=1": "unknown key 'droput'",
     FINETUNE + "--train_file={train} --init_checkpoint={run} --precision=bfloat16 "
-    "--override=precision=float32": "--precision and --override=precision=float32 both say precision",
+    "--override=precision=float32": "--override='precision=float32' and --precision=bfloat16 both say",
     FINETUNE + "--train_file={train} --init_checkpoint={run} --teacher_checkpoint={run} "
     '--override=distillation={{"teacher":"{run}"}}': "both say distillation.teacher",
     "evaluate --run_dir={run} --eval_file={labelled} --output_file={run}/checkpoints/best.json "

@@ -27,11 +27,11 @@ from kbert.config import (
     PretrainingConfig,
     config_with_settings,
     encoder_presets,
-    find_override,
     from_dict,
     load_config,
     to_dict,
 )
+from kbert.config.config_file import find_override
 from kbert.config.lora_config import LoraConfig
 from kbert.config.pooling_config import PoolingConfig
 from kbert.input_pipelines.data_files import LabelledData
@@ -537,8 +537,7 @@ def test_bad_overrides_are_refused_by_name(write, override, sentence):
 
 
 def test_a_flag_of_its_own_is_named_as_it_was_typed(write):
-    flag = FlagOverride("jit_compile=true")
-    flag.flag = "--jit=on"
+    flag = FlagOverride("jit_compile=true", "--jit=on")
     with pytest.raises(ValueError, match="^--jit=on: jit_compile=true needs fixed shapes"):
         load_config(FinetuningConfig, write({"pad_to_longest": True}), [flag])
 
@@ -549,6 +548,13 @@ def test_an_override_of_a_group_comes_before_those_of_its_settings(write):
     assert (optimizer.name, optimizer.learning_rate) == ("lamb", 1e-3)
     with pytest.raises(ValueError, match="'seed=1' and --override='seed=2' both say seed; leave one"):
         load_config(FinetuningConfig, write({}), ["seed=1", "max_seq_length=64", "seed=2"])
+    twice = (
+        ["encoder=bert_tiny", "encoder.preset=bert_mini"],
+        ['optimizer={"name": "lamb"}', "optimizer.name=adamw"],
+    )
+    for both in twice:
+        with pytest.raises(ValueError, match=f"{both[1]}' both say {both[1].partition('=')[0]}"):
+            load_config(FinetuningConfig, write({}), both)
     with pytest.raises(ValueError, match="'optimizer.learning_rate=1e-3' before it would be lost"):
         load_config(FinetuningConfig, write({}), overrides[::-1])
 

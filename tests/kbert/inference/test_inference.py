@@ -8,6 +8,7 @@ from scipy.special import softmax
 from scipy.stats import gmean
 
 from kbert.experiments.evaluation import evaluate
+from kbert.inference.answers import answered
 from kbert.inference.feature_extractor import FeatureExtractor
 from kbert.inference.loaded_model import LoadedModel
 from kbert.inference.loading import load
@@ -74,6 +75,8 @@ def test_settings_of_masks_are_read_or_refused(pretraining_run, other):
         loaded.predict([example, example | other], **settings)
         with pytest.raises(ValueError, match=f"{next(iter(settings))}: read for texts with .MASK. alone"):
             loaded.predict(example | other, **settings)
+        mixed = answered(loaded, [example | other, example], settings, read_ahead=1)
+        assert len(list(mixed)) == 2
 
 
 def test_whole_words_are_neither_pieces_nor_special(fill, pretraining_run):

@@ -127,6 +127,13 @@ def test_a_number_for_one_text_ranks_nothing():
         random_task_model(TASKS["sequence_regression"](takes_pairs=False)).rank("jump", ["walk"])
 
 
+def test_an_encoder_without_a_pooling_ranks_by_the_vectors_that_it_embeds():
+    encoder, texts = random_task_model(TASKS["encoder"]()), ["walk", "the play", "jump the a"]
+    scores = encoder.similarity(encoder.embed(["jump"]), encoder.embed(texts))[0]
+    best = encoder.rank("jump", texts)
+    assert [one["score"] for one in best] == pytest.approx(sorted(scores, reverse=True), abs=1e-6)
+
+
 @pytest.fixture(scope="module", params=["encoder", "cosine_similarity"])
 def of_vectors(request):
     """A model of vectors, as sentence-transformers folders and runs of similarity are."""
