@@ -163,14 +163,19 @@ def _with_vectors(checkpoint, modules, path, report):
     if isinstance(vectors, PoolingConfig) and not vectors.include_prompt:
         lengths = prompts.prompt_lengths(vectors, checkpoint.vocabulary, checkpoint.max_seq_length)
         vectors = dataclasses.replace(vectors, prompt_lengths=lengths)
+    if not reads_words and checkpoint.parts.keys() - NO_HEADS:
+        report.note(
+            f"the head of {checkpoint.task} is left out: {MODULES_FILE} makes vectors of the encoder alone; "
+            f"allow_unmatched={MODULES_FILE} reads the head, without the vectors"
+        )
+        checkpoint = checkpoint.encoder_alone()
+    report = checkpoint.report
     report.note(
         ", ".join([MODULES_FILE, *(f"{name} {shown(value)}" for name, value in vectors.changes.items())])
     )
     report.taken.extend((outside, name, "transposed") for name, outside in modules.outsides.items())
     if isinstance(vectors, PoolingConfig) and not vectors.dense:
         return dataclasses.replace(checkpoint, pooling=vectors)
-    if not reads_words and checkpoint.parts.keys() - NO_HEADS:
-        checkpoint = checkpoint.encoder_alone()
     return dataclasses.replace(
         checkpoint, task=task, pooling=vectors, tensors=checkpoint.tensors | modules.tensors
     )

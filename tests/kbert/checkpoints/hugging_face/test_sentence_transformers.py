@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 import tensorflow as tf
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 from scipy import special
 
 import kbert
@@ -253,6 +253,40 @@ def test_modules_that_kbert_does_not_have_are_named_and_their_encoder_can_be_rea
     ):
         read_checkpoint(folder)
     assert read_checkpoint(folder, allow_unmatched="modules.json").pooling is None
+
+
+HEADS = {
+    "BertForMaskedLM": ("masked_lm",),
+    "BertForPreTraining": ("masked_lm", "next_sentence"),
+    "BertForSequenceClassification": ("classification",),
+}
+
+
+@pytest.mark.parametrize("architecture", HEADS)
+def test_a_head_behind_the_encoder_changes_no_vectors(folder, tmp_path, architecture):
+    """sentence-transformers loads the encoder alone, whatever class config.json names."""
+    settings = {"similarity_fn_name": "dot", "default_prompt_name": "query"}
+    edit(folder / "config_sentence_transformers.json", **settings)
+    headed = shutil.copytree(folder, tmp_path / "headed")
+    body = {f"bert.{name}": value for name, value in load_file(folder / "model.safetensors").items()}
+    tensors = foreign_files.hugging_face_names(
+        foreign_files.random_weights(HEADS[architecture], num_labels=1)
+    )
+    foreign_files.write_safetensors(headed / "model.safetensors", tensors | body)
+    edit(headed / "config.json", architectures=[architecture], id2label={"0": "LABEL_0"})
+    plain, texts = kbert.load(folder), ["the day", "a b"]
+    expected = plain.embed(texts)
+    for model in hops(kbert.load(headed), tmp_path):
+        assert (model.task.name, model.own_pooling) == (plain.task.name, plain.own_pooling)
+        np.testing.assert_allclose(model.embed(texts), expected, atol=1e-6)
+        np.testing.assert_allclose(
+            model.similarity(expected, expected), plain.similarity(expected, expected), atol=1e-6
+        )
+    report = read_checkpoint(headed).report
+    assert any(
+        "is left out: modules.json makes vectors of the encoder alone" in note for note in report.notes
+    )
+    assert any(name.startswith(("cls.", "classifier.")) for name, _ in report.left_over)
 
 
 def test_modules_stand_in_the_order_of_their_list(folder):
