@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kbert.extras import require
+from kbert.files.packed_streams import PackedStreams
 
 
 class Compression(NamedTuple):
     """A compression: its `name`, the function that opens such a file, and its errors for damaged files."""
 
     name: str
-    open: Callable  # of a path or a binary stream
+    open: Callable  # of a path
     errors: tuple[type[Exception], ...]
 
 
@@ -31,9 +32,9 @@ def find_compression(path: str | Path) -> Compression | None:
         case ".gz":
             return Compression("gzip", _open_gzip, (EOFError, gzip.BadGzipFile, zlib.error))
         case ".bz2":
-            return Compression("bzip2", bz2.open, (EOFError, OSError))
+            return Compression("bzip2", _open_bzip2, (EOFError, OSError))
         case ".xz":
-            return Compression("xz", lzma.open, (EOFError, lzma.LZMAError))
+            return Compression("xz", _open_xz, (EOFError, lzma.LZMAError))
         case ".zst":
             zstd = _import_zstd(path)
             return Compression("zstd", zstd.open, (EOFError, zstd.ZstdError))
@@ -97,6 +98,22 @@ def _open_gzip(path, mode="rb", **text_settings):
     packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0)
     packed.myfileobj = raw  # closed with it, as `gzip.open` does
     return io.TextIOWrapper(packed, **text_settings) if "t" in mode else packed
+
+
+def _open_bzip2(path, mode="rb", **text_settings):
+    return _open_streams(path, mode, text_settings, bz2.open, bz2.BZ2Decompressor)
+
+
+def _open_xz(path, mode="rb", **text_settings):
+    return _open_streams(path, mode, text_settings, lzma.open, lzma.LZMADecompressor)
+
+
+def _open_streams(path, mode, text_settings, opener, decompressor):
+    """As the function `opener` of Python's module, but for streams that it leaves out without an error."""
+    if "r" not in mode:
+        return opener(path, mode, **text_settings)
+    unpacked = io.BufferedReader(PackedStreams(path, decompressor))
+    return io.TextIOWrapper(unpacked, **text_settings) if "t" in mode else unpacked
 
 
 def _import_zstd(path):

@@ -41,6 +41,21 @@ def test_a_compressed_file_that_is_not_whole(tmp_path, suffix):
             list(read_lines(path))
 
 
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst"])
+def test_a_damaged_stream_behind_a_whole_one_is_named(tmp_path, suffix):
+    """Python's own readers of bzip2 and xz end there without an error, as if nothing followed."""
+    path = tmp_path / f"texts{suffix}"
+    streams = [PACKED[suffix](b"line %d\n" % n) for n in range(3)]
+    padding = {".zst": b""}.get(suffix, bytes(8))
+    path.write_bytes(padding.join(streams))
+    assert list(read_lines(path)) == ["line 0", "line 1", "line 2"]
+    begun_wrong = bytes([streams[1][0] ^ 255]) + streams[1][1:]
+    for behind in (begun_wrong + streams[2], b"text that nobody packed\n", streams[1][:-1], streams[1][:3]):
+        path.write_bytes(streams[0] + behind)
+        with pytest.raises(ValueError, match=r"texts\S+ line \d cannot be unpacked: not a whole"):
+            list(read_lines(path))
+
+
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 def test_a_line_longer_than_any_text_is_named(tmp_path, monkeypatch, suffix):
     monkeypatch.setattr(text_file, "LONGEST_LINE", 12)
