@@ -30,9 +30,10 @@ def label(service: Service, request: Request, examples: list[Example], truncate:
         rows = [index for index, example in enumerate(examples) if len(example) == len(inputs)]
         scored = _scores(service, request, inputs, [examples[index] for index in rows], truncate, raw)
         labels = _labels(service.model, scored[0].shape[1])
-        for index, row, first in zip(rows, *scored, strict=True):
-            named = zip(labels, row, strict=True)
-            answers[index] = sorted(named, key=lambda pair: (pair[0] != first, -pair[1]))
+        for index, row, order, first in zip(rows, *scored, strict=True):
+            named = zip(labels, row, order, strict=True)
+            best = sorted(named, key=lambda each: (each[0] != first, -each[2]))
+            answers[index] = [(name, score) for name, score, _ in best]
     return answers
 
 
@@ -80,23 +81,24 @@ def _signature(model, inputs: Example) -> tuple[str, str, str] | None:
 
 
 def _scores(service, request, inputs, examples, truncate, raw):
-    """The scores of each example, (examples, labels), and the one label that each gets, else None."""
+    """The scores of each example, (examples, labels); the raw ones, whose order they have; the one label
+    that each gets, else None."""
     outputs = _signature(service.model, inputs)
     if outputs is None:
         what = "pairs of texts" if inputs == _PAIR else "texts alone"
         raise RequestError("NOT_FOUND", f"{service.model.name} gives no labels for {what}.")
     name, output, raw_output = outputs
-    output = raw_output if raw else output
     columns = dict(zip(inputs, map(list, zip(*examples, strict=True)), strict=True))
     arrays = {column: service.checked(texts) for column, texts in columns.items()}
     others = {"truncated", "label"} & set(service.model.signatures[name].outputs)
-    answer = service.predict(request, name, arrays, (output, *others))
+    answer = service.predict(request, name, arrays, (*{output, raw_output}, *others))
     if not truncate and "truncated" in others and answer["truncated"].any():
         raise invalid(
             f"{shown(examples[int(answer['truncated'].argmax())][0])} is too long; allow truncation."
         )
     own = [label.decode() for label in answer["label"]] if "label" in others else [None] * len(examples)
-    return answer[output].reshape(len(examples), -1), own
+    scores, raw_scores = (answer[name].reshape(len(examples), -1) for name in (output, raw_output))
+    return raw_scores if raw else scores, raw_scores, own
 
 
 def _labels(model, number: int) -> list[str]:

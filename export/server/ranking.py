@@ -28,12 +28,13 @@ def rank(
     truncate: bool = True,
     raw: bool = False,
     max_tokens_per_text: int | None = None,
-) -> np.ndarray:
-    """How well each text fits the query, float32 (texts,).
+) -> tuple[np.ndarray, np.ndarray]:
+    """(how well each text fits the query, float32 (texts,); the positions of the texts, the best first).
 
-    A model that gives pairs a number is asked for it. One that gives vectors compares those, the query with
-    its prompt `query` before it and the texts with theirs, by the model's own similarity; sparse vectors by
-    their dot product, vectors of tokens by MaxSim.
+    A model that gives pairs a number is asked for it; where that is an activation of another one, the other
+    one orders the texts: a sigmoid makes large ones equal. One that gives vectors compares those, the query
+    with its prompt `query` before it and the texts with theirs, by the model's own similarity; sparse vectors
+    by their dot product, vectors of tokens by MaxSim.
 
     Args:
       service: has the model.
@@ -54,16 +55,18 @@ def rank(
             f"{where}; shorten the documents, or leave it out."
         )
     if model.gives_token_vectors:
-        return _by_token_vectors(service, request, query, texts, truncate)
-    if model.ranks_by_vectors:
-        return _by_vectors(service, request, query, texts, truncate)
-    if model.ids_signature(INDICES):
-        return _by_sparse_vectors(service, request, query, texts, truncate)
-    if model.pair_number is None:
+        numbers = scores = _by_token_vectors(service, request, query, texts, truncate)
+    elif model.ranks_by_vectors:
+        numbers = scores = _by_vectors(service, request, query, texts, truncate)
+    elif model.ids_signature(INDICES):
+        numbers = scores = _by_sparse_vectors(service, request, query, texts, truncate)
+    elif model.pair_number is None:
         raise RequestError(
             "NOT_FOUND", f"{model.name} gives no number for pairs of texts, and no vectors of them."
         )
-    return _by_pairs(service, request, query, texts, truncate, raw)
+    else:
+        numbers, scores = _by_pairs(service, request, query, texts, truncate)
+    return numbers if raw else scores, np.argsort(-numbers, kind="stable")
 
 
 def compare(
@@ -121,33 +124,39 @@ def _by_sparse_vectors(service, request, query, texts, truncate):
     return sparse_similarities(queries, texts, service.model.similarity)[0]
 
 
-def _by_pairs(service, request, query, texts, truncate, raw):
+def _by_pairs(service, request, query, texts, truncate):
+    """The numbers before the activation, and behind it; twice the same where there is none."""
     model = service.model
     signature, output = model.pair_number
-    if raw and _RAW in model.signatures[signature].outputs:
-        output = _RAW
+    names = (_RAW, output) if _RAW in model.signatures[signature].outputs else (output,)
+    answer = _pair_outputs(service, request, query, texts, truncate, names)
+    return answer[names[0]].reshape(-1), answer[output].reshape(-1)
+
+
+def _pair_outputs(service, request, query, texts, truncate, names):
+    model = service.model
     if model.text_inputs is None:
-        return _in_graph(service, request, query, texts, truncate, output)
+        return _in_graph(service, request, query, texts, truncate, names)
     inputs = _pairs(service, query, texts)
     rows, truncated = service.tokenized(request, inputs["text"], inputs["text_pair"])
     if not truncate:
         _refuse_cut(truncated)
-    by_ids = model.ids_signature(output)
+    by_ids = model.ids_signature(names[0])
     if by_ids and WINDOW_FEATURE not in rows:
-        return service.run_rows(request, by_ids, rows, (output,))[output].reshape(-1)
-    scores = _in_graph(service, request, query, texts, truncate, output)
+        return service.run_rows(request, by_ids, rows, names)
+    answer = _in_graph(service, request, query, texts, truncate, names)
     request.texts, request.tokens, request.is_estimated = len(texts), int(rows["input_mask"].sum()), False
-    return scores
+    return answer
 
 
-def _in_graph(service, request, query, texts, truncate, output):
+def _in_graph(service, request, query, texts, truncate, names):
     signature, _ = service.model.pair_number
     inputs = _pairs(service, query, texts)
     others = {"truncated"} & set(service.model.signatures[signature].outputs)
-    answer = service.predict(request, signature, inputs, (output, *others))
+    answer = service.predict(request, signature, inputs, (*names, *others))
     if not truncate and others:
         _refuse_cut(answer["truncated"])
-    return answer[output].reshape(-1)
+    return answer
 
 
 def _pairs(service, query, texts):

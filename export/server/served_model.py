@@ -18,7 +18,6 @@ from kbert.cli.progress import activity
 from kbert.config.vectors_config import TEXT_TASKS
 from kbert.features import ENCODER_INPUTS
 from kbert.inference.loading import open_model
-from kbert.inference.text_answers import PAIR_NUMBERS
 from kbert.tasks import TASKS
 from kbert.tasks.late_interaction.late_serving import DOCUMENT, VECTORS
 from kbert.tasks.sequences.long_texts import LongTexts
@@ -32,6 +31,8 @@ from ..folder_names import ABOUT_FILE, EXTRA_FOLDER, version_folder
 from ..gate.saved_model_session import DEFAULT_SIGNATURE, RequestError, SavedModelSession
 from ..serving_model import ServingModel
 
+# Outputs that may be one number for a pair of texts.
+_PAIR_NUMBERS = ("prediction", "cosine")
 _TEMPORARY_FOLDERS: list[str] = []  # where runs and checkpoints are written
 
 
@@ -153,7 +154,7 @@ class ServedModel:
         """(signature, output) that is one number for a pair of texts; None where there is none."""
         for name, signature in self.signatures.items():
             if set(signature.inputs) == {"text", "text_pair"}:
-                for output in PAIR_NUMBERS:
+                for output in _PAIR_NUMBERS:
                     if output in signature.outputs and len(signature.outputs[output].tensor_shape.dim) == 1:
                         return name, output
         return None

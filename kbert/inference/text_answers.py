@@ -20,8 +20,6 @@ from kbert.tasks.file_columns import PAIR, RAW_SCORES
 from kbert.tasks.similarity.vectors import require_unquantized, require_vectors, similarities
 
 _LOOKED_AT = 15  # examples of a model: few enough for `unknown_shares` to trace no graph
-# Answers that are one number for a pair of texts.
-PAIR_NUMBERS = ("prediction", "cosine")
 
 
 class TextAnswers:
@@ -88,9 +86,10 @@ class TextAnswers:
         """Orders texts by how well they fit a query, the best first.
 
         It takes a model that gives a pair of texts one number, a cross-encoder (a run or checkpoint of
-        `sequence_regression` on pairs), or one that gives vectors of texts. Vectors are compared by the
-        similarity that the model names, or else by their cosine. For many queries on the same texts, embed
-        these once (docs/similarity.md, Semantic search).
+        `sequence_regression` on pairs), or one that gives vectors of texts. A cross-encoder's texts are
+        ordered by its number before the activation: a sigmoid makes large ones equal. Vectors are compared
+        by the similarity that the model names, or else by their cosine. For many queries on the same texts,
+        embed these once (docs/similarity.md, Semantic search).
 
         Args:
           query: what the texts are to fit.
@@ -111,20 +110,23 @@ class TextAnswers:
         texts, serving = text_batch(texts).texts, self.task.serving
         gives_vectors = self.task.text_vectors is not None or (serving is None and self.embed is not None)
         if gives_vectors or getattr(serving, "one_text_output", None) == "embedding":
-            scores = self._compare(query, texts)
+            numbers = scores = self._compare(query, texts)
         elif (
             serving is not None
             and PAIR in (serving.inputs, *serving.other_inputs.values())
-            and set(PAIR_NUMBERS) & set(serving.answers)
+            and "prediction" in serving.answers
         ):
-            answers = self.predict([(query, text) for text in texts], raw_scores=raw_scores or None)
-            scores = [answer[name] for answer in answers for name in PAIR_NUMBERS if name in answer]
+            answers = self.predict(
+                [(query, text) for text in texts], raw_scores=RAW_SCORES in serving.settings or None
+            )
+            numbers = [answer["prediction"] for answer in answers]
+            scores = numbers if raw_scores else list(map(serving.activated, numbers))
         else:
             raise ValueError(
                 f"{self.source} has the task {self.task.name}; rank takes one that gives a pair of texts a "
-                f"number, {' or '.join(PAIR_NUMBERS)}, or a model of vectors of texts."
+                "number, or a model of vectors of texts."
             )
-        order = sorted(range(len(scores)), key=lambda index: -scores[index])
+        order = sorted(range(len(scores)), key=lambda index: -numbers[index])
         return [{"index": i, "score": scores[i], "text": texts[i]} for i in order[:top_k]]
 
     def similarity(self, queries, texts) -> np.ndarray:

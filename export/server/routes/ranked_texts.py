@@ -2,7 +2,6 @@
 
 import uuid
 
-import numpy as np
 from fastapi import FastAPI
 
 from ..json_body import shown
@@ -38,11 +37,10 @@ def ranked(service: Service, own: Request, fields: RerankFields) -> list | dict:
     check_model(service.model, fields.model)
     documents = (fields.texts if fields.documents is None else fields.documents) or []
     texts = [_text(index, document, fields.rank_fields[0]) for index, document in enumerate(documents)]
-    scores = rank(
+    scores, order = rank(
         service, own, fields.query, texts, fields.truncate, fields.raw_scores, fields.max_tokens_per_doc
     )
-    order = np.argsort(-scores, kind="stable")[: fields.top_n].tolist()
-    numbers = listed(scores)
+    order, numbers = order[: fields.top_n].tolist(), listed(scores)
     if fields.documents is None:
         shown_text = [{"text": texts[index]} if fields.return_text else {} for index in order]
         pairs = zip(order, shown_text, strict=True)

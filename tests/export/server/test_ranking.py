@@ -71,6 +71,17 @@ def test_scores_of_a_folder_are_those_of_sentence_transformers(name):
             np.testing.assert_allclose([row[0]["score"] for row in rows], scores, atol=2e-5)
 
 
+def test_texts_whose_sigmoids_are_equal_keep_the_order_of_their_numbers(judge):
+    lengths = [20, 24, 21, 23, 22]  # each sigmoid is 1 in float32
+    body = {"query": "a", "texts": ["b" * length for length in lengths]}
+    order = np.argsort(lengths)[::-1].tolist()
+    _, answer = judge.post("/rerank", body)
+    assert [one["index"] for one in answer] == order and {one["score"] for one in answer} == {1.0}
+    documents = {"query": "a", "documents": body["texts"], "top_n": 2}
+    _, answer = judge.post("/v2/rerank", documents)
+    assert [one["index"] for one in answer["results"]] == order[:2]
+
+
 def test_tokens_that_are_not_known_are_not_told(judge):
     _, answer = judge.post("/v2/rerank", {"query": "ab", "documents": ["a"]})
     assert set(answer) == {"id", "model", "results", "meta"} and "tokens" not in answer["meta"]

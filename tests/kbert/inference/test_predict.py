@@ -127,6 +127,18 @@ def test_a_number_for_one_text_ranks_nothing():
         random_task_model(TASKS["sequence_regression"](takes_pairs=False)).rank("jump", ["walk"])
 
 
+def test_texts_whose_sigmoids_are_equal_are_ranked_by_the_numbers_before_it():
+    loaded = random_task_model(TASKS["sequence_regression"](takes_pairs=True, activation="sigmoid"))
+    loaded.model.get_layer("classification").dense.bias.assign([40.0])
+    texts = ["walk", "the play", "jump the a", "jump", "walk the play"]
+    raw, ranked = loaded.rank("jump", texts, raw_scores=True), loaded.rank("jump", texts)
+    assert [one["score"] for one in raw] == sorted((one["score"] for one in raw), reverse=True)
+    assert min(one["score"] for one in raw) > 20
+    assert [one["index"] for one in ranked] == [one["index"] for one in raw]
+    assert [one["score"] for one in ranked] == pytest.approx([1.0] * 5, abs=1e-6)
+    assert loaded.rank("jump", texts, top_k=2) == ranked[:2]
+
+
 def test_an_encoder_without_a_pooling_ranks_by_the_vectors_that_it_embeds():
     encoder, texts = random_task_model(TASKS["encoder"]()), ["walk", "the play", "jump the a"]
     scores = encoder.similarity(encoder.embed(["jump"]), encoder.embed(texts))[0]
