@@ -36,6 +36,7 @@ from kbert.checkpoints.hugging_face.sentence_models import MODULES_FILE
 from kbert.checkpoints.hugging_face.sentence_transformers import (
     SENTENCE_FILE,
     is_sentence_transformers,
+    read_encoder_alone,
     read_sentence_modules,
     read_sentence_settings,
     refuse_default_prompt,
@@ -50,7 +51,7 @@ from kbert.checkpoints.model_variables import (
     task_parts,
     with_pooler,
 )
-from kbert.checkpoints.report import Report
+from kbert.checkpoints.report import Report, unmatched_patterns
 from kbert.config import EncoderConfig
 from kbert.config.pooling_config import PoolingConfig
 from kbert.config.sparse_pooling_config import SparsePoolingConfig
@@ -99,28 +100,20 @@ def read_hugging_face(path: Path, do_lower_case: bool | None, report: Report) ->
       path: the folder: config.json, the vocabulary, and weights in safetensors, in PyTorch's format or in
         Keras's HDF5 (`tf_model.h5`), in one file or in shards.
       do_lower_case: the casing, needed only if the folder does not say it.
-      report: takes every name. Where `modules.json` is allowed, the encoder is read alone, whatever modules
-        stand behind it.
+      report: takes every name. Where `modules.json` is allowed, by its name, the encoder is read alone,
+        whatever modules stand behind it.
 
     Raises:
       ValueError: for anything that is missing, broken, or unknown to kbert. Settings are checked before any
         tensor is read.
     """
-    if report.allows(MODULES_FILE):
-        return _read_model(path, do_lower_case, report)
-    if not is_sentence_transformers(path):
-        settings = read_sentence_settings(path, report)
-        if settings["model_type"] == CROSS_ENCODER_MODEL or settings["activation_fn"] is not None:
-            refuse_default_prompt(path, settings, report)
-        if (path / SENTENCE_FILE).is_file() and settings["activation_fn"] is None:
-            sentence = (
-                f"{path} holds {SENTENCE_FILE} without {MODULES_FILE}: neither pooling nor prompts are "
-                "followed"
-            )
-            report.note(sentence)
-            logging.warning("%s; copy all files of the folder.", sentence)
-        return _read_model(path, do_lower_case, report, activation=settings["activation_fn"])
-    modules = read_sentence_modules(path, report)
+    is_alone = MODULES_FILE in unmatched_patterns(report.allow_unmatched)
+    if is_alone:  # a glob leaves nothing out that kbert can follow
+        modules = read_encoder_alone(path, report)
+    elif is_sentence_transformers(path):
+        modules = read_sentence_modules(path, report)
+    else:
+        return _read_plain(path, do_lower_case, report)
     report.path = str(modules.encoder_folder)
     vectors = modules.vectors
     # Pooling reads the last layer, so such folders may come without BERT's own pooler.
@@ -130,7 +123,7 @@ def read_hugging_face(path: Path, do_lower_case: bool | None, report: Report) ->
         report,
         vectors is None,
         modules.activation,
-        is_sentences=True,
+        is_sentences=not is_alone,
         prompt_texts={} if vectors is None else vectors.prompts,
     )
     if modules.do_lower_case and not checkpoint.vocabulary.do_lower_case:
@@ -142,6 +135,20 @@ def read_hugging_face(path: Path, do_lower_case: bool | None, report: Report) ->
     if vectors is None:
         return checkpoint
     return _with_vectors(checkpoint, modules, path, report)
+
+
+def _read_plain(path, do_lower_case, report):
+    """A folder without modules.json; what stands in sentence-transformers' other file is read or noted."""
+    settings = read_sentence_settings(path, report)
+    if settings["model_type"] == CROSS_ENCODER_MODEL or settings["activation_fn"] is not None:
+        refuse_default_prompt(path, settings, report)
+    if (path / SENTENCE_FILE).is_file() and settings["activation_fn"] is None:
+        sentence = (
+            f"{path} holds {SENTENCE_FILE} without {MODULES_FILE}: neither pooling nor prompts are followed"
+        )
+        report.note(sentence)
+        logging.warning("%s; copy all files of the folder.", sentence)
+    return _read_model(path, do_lower_case, report, activation=settings["activation_fn"])
 
 
 def _with_vectors(checkpoint, modules, path, report):

@@ -83,10 +83,39 @@ def read_sentence_modules(path, report: Report | None = None) -> SentenceModules
     return dataclasses.replace(
         _in_one_file(READERS[model], folder, modules[1:], settings, transformer, report),
         encoder_folder=modules[0].folder,
-        max_seq_length=json_count(transformer, "max_seq_length", source, SHORTEST_LENGTH),
-        do_lower_case=json_value(transformer, "do_lower_case", bool, source, False),
         activation=settings["activation_fn"],
+        **_length(transformer, source),
     )
+
+
+def read_encoder_alone(path, report: Report) -> SentenceModules:
+    """Where the first module of a folder lies, with its length and casing, whatever stands behind it.
+
+    Args:
+      path: the folder; without modules.json the encoder lies in it.
+      report: takes notes, and knows what is allowed.
+
+    Raises:
+      ValueError: for broken files.
+    """
+    folder = Path(path)
+    listed = _read_list(folder / MODULES_FILE) if is_sentence_transformers(folder) else []
+    inside = listed[0]["path"] if listed else ""
+    encoder_folder = path_inside(folder, inside, folder / MODULES_FILE, "folder")
+    if listed:
+        report.note(
+            f"{MODULES_FILE} is allowed to be left out: the model in {encoder_folder} is read alone, without "
+            "the modules, prompts and activation of the folder"
+        )
+    transformer, source = _read_length(encoder_folder, report) if listed else ({}, None)
+    return SentenceModules(encoder_folder, None, **_length(transformer, source))
+
+
+def _length(transformer, source):
+    return {
+        "max_seq_length": json_count(transformer, "max_seq_length", source, SHORTEST_LENGTH),
+        "do_lower_case": json_value(transformer, "do_lower_case", bool, source, False),
+    }
 
 
 def _in_one_file(read, folder, modules, settings, transformer, report):
@@ -184,17 +213,30 @@ def _read_list(path):
     raise ValueError(f"{path} is broken; expected a list of modules with idx, path and type.")
 
 
-def _read_transformer(folder, model, report):
-    """(what its file of settings says, the file); the first of the seven names that is there."""
+def _read_length(folder, report):
+    """(what the Transformer's file of settings says, the file); the first of the seven names that is there."""
     source = next((folder / name for name in LENGTH_FILES if (folder / name).is_file()), None)
     settings = read_json_object(source) if source else {}
     if source is None:
         consequence = "length and casing of texts are those of the tokenizer and the encoder"
         note_absence(folder / LENGTH_FILES[0], consequence, report)
     check_keys(LENGTH_FILES[0], settings, source, report)
+    return settings, source
+
+
+def _read_transformer(folder, model, report):
+    """What `_read_length` gives; refuses what no Transformer of such a model does."""
+    settings, source = _read_length(folder, report)
     task, output, name = _GIVEN[model]
-    modalities = json_value(settings, "modality_config", dict, source, {})
-    text = json_value(modalities, "text", dict, source, {"method": "forward", "method_output_name": output})
+    usual = {"text": {"method": "forward", "method_output_name": output}}
+    modalities = json_value(settings, "modality_config", dict, source) or usual
+    if modalities.keys() != usual.keys():
+        report.conflict(
+            "modality_config",
+            f"{source}: modality_config is of {shown(', '.join(modalities))}, but kbert reads texts alone, "
+            "through no chat template",
+        )
+    text = json_value(modalities, "text", dict, source, usual["text"])
     expected = {
         "transformer_task": (settings.get("transformer_task"), task),
         "module_output_name": (settings.get("module_output_name"), name),

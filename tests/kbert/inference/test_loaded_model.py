@@ -290,7 +290,7 @@ def test_vectors_of_a_folder_that_names_no_pooling_say_so(finetuned_run, tmp_pat
     load(finetuned_run.path).embed("the a")
     assert "modules.json" not in caplog.text
     loaded.embed("the a")
-    assert f"{tmp_path / 'folder'} has no modules.json that says how vectors" in caplog.text
+    assert f"{tmp_path / 'folder'} was read without a modules.json that says how vectors" in caplog.text
 
 
 def test_every_way_to_the_mean_of_a_folder_that_names_no_pooling_says_so(pretraining_run, tmp_path, caplog):
@@ -307,7 +307,10 @@ def test_every_way_to_the_mean_of_a_folder_that_names_no_pooling_says_so(pretrai
             else:
                 getattr(load(folder), taker)(*(["the [SEP]"] if taker == "embed" else []))
                 assert (f"{folder}: texts hold [SEP] written out" in caplog.text) is (taker == "embed")
-            assert f"{folder} has no modules.json" in caplog.text and f"so {taker} takes" in caplog.text
+            assert (
+                f"{folder} was read without a modules.json" in caplog.text
+                and f"so {taker} takes" in caplog.text
+            )
     caplog.clear()
     convert(pretraining_run.path, tmp_path / "own")
     load(tmp_path / "own").embedding_model()

@@ -177,6 +177,7 @@ def test_tokens_of_prompts_are_counted_anew_for_another_vocabulary(folder):
     assert changed.pooling.prompt_lengths == {"query": 2}
 
 
+FORWARD = {"method": "forward", "method_output_name": "last_hidden_state"}
 REFUSED = {
     "a prompt that is not there": (
         "config_sentence_transformers.json",
@@ -209,6 +210,16 @@ REFUSED = {
         "sentence_bert_config.json",
         {"modality_config": {"text": {"method": "forward", "method_output_name": "pooler_output"}}},
         "method_output_name is 'pooler_output', but kbert's is 'last_hidden_state'.*=modality_config",
+    ),
+    "texts through a chat template": (
+        "sentence_bert_config.json",
+        {"modality_config": {name: FORWARD for name in ("text", "message")}},
+        "modality_config is of 'text, message', but .* no chat template; .*=modality_config",
+    ),
+    "messages alone": (
+        "sentence_bert_config.json",
+        {"modality_config": {"message": FORWARD | {"format": "flat"}}},
+        "modality_config is of 'message', but .*=modality_config",
     ),
     "another task": (
         "sentence_bert_config.json",
@@ -252,7 +263,27 @@ def test_modules_that_kbert_does_not_have_are_named_and_their_encoder_can_be_rea
         ValueError, match="Transformer, Pooling, LayerNorm of a .* allow_unmatched=modules.json"
     ):
         read_checkpoint(folder)
-    assert read_checkpoint(folder, allow_unmatched="modules.json").pooling is None
+    with pytest.raises(ValueError, match="LayerNorm of a .* allow_unmatched=modules.json"):
+        read_checkpoint(folder, allow_unmatched="*")  # a glob leaves out nothing by itself
+    encoder = read_checkpoint(folder, allow_unmatched="modules.json")
+    assert encoder.pooling is None
+    # The encoder's own length and casing are followed, also where it lies in a folder of its own.
+    inner = folder / "0_Transformer"
+    inner.mkdir()
+    for name in ("config.json", "vocab.txt", "tokenizer_config.json", "model.safetensors"):
+        (folder / name).rename(inner / name)
+    modules = json.loads((folder / "modules.json").read_text())
+    (folder / "modules.json").write_text(json.dumps([modules[0] | {"path": inner.name}, *modules[1:]]))
+    edit(inner / "sentence_bert_config.json", max_seq_length=9)
+    within = read_checkpoint(folder, allow_unmatched="modules.json")
+    assert (within.source, within.max_seq_length, within.encoder) == (str(folder), 9, encoder.encoder)
+    assert any(f"the model in {inner} is read alone" in note for note in within.report.notes)
+
+
+def test_a_glob_drops_nothing_that_kbert_follows(folder):
+    edit(folder / "sentence_bert_config.json", max_seq_length=9)
+    expected, found = read_checkpoint(folder), read_checkpoint(folder, allow_unmatched=["m*", "*"])
+    assert (found.pooling, found.max_seq_length) == (expected.pooling, 9) and found.pooling.prompts == QUERY
 
 
 HEADS = {
