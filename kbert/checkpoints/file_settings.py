@@ -17,12 +17,12 @@ def with_file_settings(checkpoint: BertCheckpoint, config: FinetuningConfig | No
     Args:
       checkpoint: of any format but kbert's own, which records all this.
       config: a config of its task, or of one that needs no more weights. The labels are the checkpoint's: its
-        logits stand in their order.
+        logits stand in their order; one that only numbers its classes takes the config's.
       file: the labelled file, or None.
 
     Raises:
-      ValueError: for a config of another task, of another head or with wrong settings, for one of its dataset
-        that nothing reads, and for a length beyond the positions.
+      ValueError: for a config of another task, of another head, with other labels or wrong settings, for one
+        of its dataset that nothing reads, and for a length beyond the positions.
     """
     if config is not None:
         return _with_config(checkpoint, config)
@@ -48,6 +48,7 @@ def _with_config(checkpoint, config):
         )
     task_class, dataset = TASKS[config.task], config.dataset
     if task_class.checkpoint.has_labels:
+        checkpoint = dataclasses.replace(checkpoint, labels=_labels(checkpoint, dataset.labels))
         dataset = dataclasses.replace(dataset, labels=checkpoint.labels)
     task = task_class.from_dataset(dataset, task_class.read_settings(config.task_settings))
     recorded = RecordedTask(
@@ -66,6 +67,21 @@ def _with_config(checkpoint, config):
             "whose task_settings are of the checkpoint's model, or train this one by kbert finetune."
         )
     return described
+
+
+def _labels(checkpoint, named: tuple[str, ...]) -> tuple[str, ...]:
+    """The labels of the checkpoint; of one that only numbers its classes, as transformers does by default,
+    those that a config names, in their order."""
+    own = checkpoint.labels
+    numbered = tuple(f"LABEL_{index}" for index in range(len(own)))
+    if not named or set(named) == set(own):
+        return own
+    if own == numbered and len(named) == len(own):
+        return named
+    raise ValueError(
+        f"the config names the labels {list(named)!r:.300}, but {checkpoint.source} has {list(own)!r:.300}; "
+        "leave labels out of the config, and write the checkpoint's into the file."
+    )
 
 
 def _needs_no_more_weights(task_class, own) -> bool:

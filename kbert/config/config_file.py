@@ -68,13 +68,15 @@ def require_not_overridden(overrides, setting: str, argument: str):
 
 def find_override(overrides, setting: str) -> str | None:
     """The first override that says a setting, by its name or in its group; None where none does."""
-    for override in overrides:
-        key, _, text = (part.strip() for part in override.partition("="))
-        value = _override_value(text, override)
-        names = [f"{key}.preset"] if isinstance(value, str) else _inner_names(key, value)
-        if setting in (key, *names):
-            return override
-    return None
+    return next((override for override in overrides if setting in _names(override)), None)
+
+
+def _names(override) -> list[str]:
+    """The full names of all settings that an override says."""
+    key, _, text = (part.strip() for part in override.partition("="))
+    value = _override_value(text, override)
+    names = _inner_names(key, {"preset": value} if key == "encoder" and isinstance(value, str) else value)
+    return [key, *names] if f"{key}.preset" in names else names
 
 
 def config_with_settings(config_class, config, settings: dict, vocab_size: int | None = None):
@@ -102,6 +104,8 @@ def config_with_settings(config_class, config, settings: dict, vocab_size: int |
     groups_first = sorted(paths, key=lambda name: paths[name].count("."))
     for name in groups_first:
         value, path = plain[name], paths[name]
+        if dataclasses.is_dataclass(settings[name]):  # all of a group
+            values.pop(path, None)
         group, _, last = path.rpartition(".")
         if path != name and group not in _ALWAYS_THERE and values.get(group) is None:
             raise ValueError(
@@ -155,14 +159,14 @@ def _values(path, overrides):
     """The values of the file, with the overrides applied."""
     values: dict = _read(find_config(path))
     for number, override in enumerate(overrides):
-        name, flag = override.partition("=")[0], _flag(override)
-        if other := find_override(overrides[:number], name):
-            raise ValueError(f"{_flag(other)} and {flag} both say {name}; leave one of them out.")
-        for lost in overrides[:number]:
-            require(
-                not lost.startswith(f"{name}."),
-                f"{flag} gives all of {name}; {_flag(lost)} before it would be lost: give the group first.",
-            )
+        flag = _flag(override)
+        said = {name: before for before in overrides[:number] for name in _names(before)}
+        for name in _names(override):
+            for other in said:
+                if other == name or other.startswith(f"{name}."):
+                    raise ValueError(
+                        f"{_flag(said[other])} and {flag} both say {other}; leave one of them out."
+                    )
         _apply_override(values, override)
     return values
 
@@ -247,7 +251,11 @@ def _apply_override(values: dict, override: str):
         require(isinstance(child, dict | list), f"{flag}: {shown(parent)} is not a group of settings.")
         values = child
     require(isinstance(values, dict), f"{flag} must name a setting in a list entry: list.0.setting=...")
-    values[leaf] = _override_value(text, flag)
+    value, known = _override_value(text, flag), values.get(leaf)
+    if not parents and isinstance(value, dict) and "preset" not in value:
+        # A group: its other settings stay as they are.
+        value = ({"preset": known} if isinstance(known, str) else known or {}) | value
+    values[leaf] = value
 
 
 def _override_value(text, flag):

@@ -92,7 +92,7 @@ class DatasetConfig:
             "question; name the column of the labels.",
         )
         if self.column_names:
-            for column in (*self.text_columns, self.label):
+            for column in self.text_columns:  # not the label: rows of some tasks have none
                 require(
                     column in self.column_names,
                     f"dataset column {shown(column)} is not among "

@@ -18,7 +18,12 @@ ENOUGH_EPOCHS = 20
 def require_trainable(config: FinetuningConfig, paths: LabelledPaths):
     """Raises ValueError where the config asks for other data than are given, or for an unknown task."""
     TASKS.require(config.task)
-    if config.early_stopping_patience and not (paths.has_dev or config.dev_split):
+    is_evaluated = paths.has_dev or config.dev_split
+    if paths.other_dev_files and not is_evaluated:
+        raise ValueError(
+            "other_dev_files need dev_file, dev_dir or dev_split, which choose the best checkpoint; give one."
+        )
+    if config.early_stopping_patience and not is_evaluated:
         raise ValueError(
             f"early_stopping_patience={config.early_stopping_patience} needs data to evaluate on: give "
             "dev_file, dev_dir or dev_split."

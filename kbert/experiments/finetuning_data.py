@@ -50,10 +50,6 @@ class LabelledPaths:
         require_single({"train_file": self.train_file, records: self.train_dir})
         if self.has_dev:
             require_single({"dev_file": self.dev_file, "dev_dir": self.dev_dir})
-        if self.other_dev_files and not self.has_dev:
-            raise ValueError(
-                "other_dev_files need dev_file or dev_dir, which chooses the best checkpoint; give one."
-            )
         for name in self.other_dev_files:
             if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or not _METRIC_WORDS.isdisjoint(name.split("_")):
                 raise ValueError(

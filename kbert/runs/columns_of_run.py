@@ -32,7 +32,11 @@ def require_columns_of_model(path, run_dir, config: FinetuningConfig | None = No
     """
     if config is not None:
         require_read(config.task, config.dataset, [path])
-        check_file(config.task, path, config.dataset)
+        files = task_files(config.task)
+        if files is not None and "labels" in files.settings:  # they are the checkpoint's, not yet known
+            next(iter(files.read_examples(path, config.dataset, with_labels=False)), None)
+        else:
+            check_file(config.task, path, config.dataset)
         return
     task, _, dataset = _recorded_task(run_dir)
     if task is None:

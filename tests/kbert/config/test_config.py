@@ -295,8 +295,8 @@ REFUSED = {
     ),
     "unnamed column": (
         FinetuningConfig,
-        {"dataset": {"column_names": ["text", "score"]}},
-        "dataset column 'label' is not among column_names=['text', 'score'].",
+        {"dataset": {"column_names": ["sentence", "label"]}},
+        "dataset column 'text' is not among column_names=['sentence', 'label'].",
     ),
     "unnamed column of a choice": (
         FinetuningConfig,
@@ -542,10 +542,18 @@ def test_a_flag_of_its_own_is_named_as_it_was_typed(write):
         load_config(FinetuningConfig, write({"pad_to_longest": True}), [flag])
 
 
-def test_an_override_of_a_group_comes_before_those_of_its_settings(write):
+def test_an_override_of_a_group_leaves_its_other_settings(write):
     overrides = ['optimizer={"name": "lamb"}', "optimizer.learning_rate=1e-3"]
-    optimizer = load_config(FinetuningConfig, write({}), overrides).optimizer
-    assert (optimizer.name, optimizer.learning_rate) == ("lamb", 1e-3)
+    values = {"optimizer": {"weight_decay": 0.5}, "task_settings": {"head": "bilstm"}}
+    for ordered in (overrides, overrides[::-1]):
+        optimizer = load_config(FinetuningConfig, write(values), ordered).optimizer
+        assert (optimizer.name, optimizer.learning_rate, optimizer.weight_decay) == ("lamb", 1e-3, 0.5)
+    kept = config_with_settings(
+        FinetuningConfig, write(values), {"task_settings": {"class_weights": "balanced"}}
+    )
+    assert kept.task_settings == {"head": "bilstm", "class_weights": "balanced"}
+    made = config_with_settings(FinetuningConfig, write(values), {"optimizer": OptimizerConfig(name="lamb")})
+    assert made.optimizer == OptimizerConfig(name="lamb")
     with pytest.raises(ValueError, match="'seed=1' and --override='seed=2' both say seed; leave one"):
         load_config(FinetuningConfig, write({}), ["seed=1", "max_seq_length=64", "seed=2"])
     twice = (
@@ -555,8 +563,8 @@ def test_an_override_of_a_group_comes_before_those_of_its_settings(write):
     for both in twice:
         with pytest.raises(ValueError, match=f"{both[1]}' both say {both[1].partition('=')[0]}"):
             load_config(FinetuningConfig, write({}), both)
-    with pytest.raises(ValueError, match="'optimizer.learning_rate=1e-3' before it would be lost"):
-        load_config(FinetuningConfig, write({}), overrides[::-1])
+    with pytest.raises(ValueError, match="'lora.rank=2' and --override='lora=null' both say"):
+        load_config(FinetuningConfig, write({}), ["lora.rank=2", "lora=null"])
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from kbert.experiments import finetuning_data
 from kbert.experiments.baselines import no_better_than_constant
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import finetune
-from kbert.experiments.finetuning_checks import what_to_try
+from kbert.experiments.finetuning_checks import require_trainable, what_to_try
 from kbert.experiments.finished_run import describe_run, finished_metrics, write_result
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
@@ -130,3 +130,14 @@ def test_a_finished_run_is_known_by_all_that_was_asked(labelled_files, tmp_path)
         assert finished_metrics(tmp_path, changed) is None
     (tmp_path / "result.json").write_text("{")
     assert finished_metrics(tmp_path, asked) is None
+
+
+@pytest.mark.parametrize("dev_split", [None, 0.5])
+def test_a_file_beside_a_held_out_part_is_evaluated_too(labelled_files, dev_split):
+    config = tiny_finetuning_config(dev_split=dev_split)
+    paths = finetuning_data.LabelledPaths(labelled_files[0], other_dev_files={"other": labelled_files[1]})
+    if dev_split:
+        require_trainable(config, paths)
+    else:
+        with pytest.raises(ValueError, match="other_dev_files need dev_file, dev_dir or dev_split"):
+            require_trainable(config, paths)

@@ -5,8 +5,10 @@ import gzip
 import pytest
 
 from kbert.config import DatasetConfig
+from kbert.input_pipelines.json_rows import MissingColumn
 from kbert.input_pipelines.labelled_files import LabelledText, read_header, read_rows, stream_rows
 from kbert.input_pipelines.unlabelled_files import examples_from_columns
+from kbert.tasks.file_columns import check_file
 
 PLAIN = DatasetConfig()
 GOOD_AND_BAD = [LabelledText("gut, schön", None, "pos"), LabelledText("schlecht", None, "neg")]
@@ -203,3 +205,14 @@ def test_empty_rows_are_left_out_by_a_setting_and_counted(write, caplog):
 def test_the_reason_is_named(write, name, content, sentences):
     message = "\n".join(message_of(write(name, content)))
     assert all(sentence in message for sentence in sentences), message
+
+
+def test_a_file_without_header_and_labels_is_read(tmp_path):
+    """MS MARCO's triples.train.small.tsv; labels are asked of tasks that have them."""
+    path = tmp_path / "triples.tsv"
+    path.write_text("a query\tan answer\tanother\nsecond query\tits answer\tno answer\n")
+    names = ("text", "text_pair", "negative_1")
+    dataset = DatasetConfig(text_pair="text_pair", negatives=("negative_1",), column_names=names)
+    assert check_file("multiple_negatives_ranking", path, dataset).num_examples == 2
+    with pytest.raises(MissingColumn, match="label"):
+        check_file("sequence_classification", path, DatasetConfig(column_names=names))

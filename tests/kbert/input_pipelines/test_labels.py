@@ -343,6 +343,12 @@ def test_a_zero_or_one_for_each_of_two_labels(tmp_path, first, second, other):
     assert set(map(float, completed(path, SEVERAL_LABELS_FILES))) == {0, 1}
 
 
+def test_names_that_are_truth_values_are_names_in_every_reading():
+    """A later reading has the labels that the first found."""
+    for labels in ((), ("False", "True"), ("False", "True", "other")):
+        assert label_set({"label": ["True", "False"]}, DatasetConfig(labels=labels), "") == ("True", "False")
+
+
 @pytest.mark.parametrize("value", [[1.0, 0.0], [True, False]])
 def test_numbers_and_truth_values_are_no_names(value):
     with pytest.raises(ValueError, match="here .*looks like a 0 or 1 for each of 2 labels"):

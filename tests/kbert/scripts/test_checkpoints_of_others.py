@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shutil
 
 import pytest
 
@@ -61,11 +62,28 @@ def test_a_line_with_a_tab_is_a_pair_where_a_checkpoint_may_take_pairs(folder, t
 
 
 def test_a_config_names_columns_and_the_checkpoint_its_labels(folder):
-    dataset = DatasetConfig(text="sentence", labels=("other", "names"))
-    loaded = open_model(folder).for_files(tiny_finetuning_config(dataset=dataset))
+    def config(labels):
+        return tiny_finetuning_config(dataset=DatasetConfig(text="sentence", labels=labels))
+
+    loaded = open_model(folder).for_files(config(LABELS[::-1]))
     assert loaded.task.name == "sequence_classification" and loaded.run is None
     found = loaded.training_config.dataset
     assert (found.text, found.labels) == ("sentence", LABELS)
+    with pytest.raises(ValueError, match=r"the config names the labels \['other', 'names'\], but .* has"):
+        open_model(folder).for_files(config(("other", "names")))
+
+
+def test_a_checkpoint_that_only_numbers_its_classes_takes_the_labels_of_a_config(folder, tmp_path):
+    numbered = shutil.copytree(folder, tmp_path / "numbered")
+    settings = json.loads((numbered / "config.json").read_text())
+    names = [f"LABEL_{index}" for index in range(len(LABELS))]
+    settings |= {"id2label": dict(enumerate(names)), "label2id": {name: i for i, name in enumerate(names)}}
+    (numbered / "config.json").write_text(json.dumps(settings))
+    file = tmp_path / "dev.tsv"
+    file.write_text("text\tlabel\n" + "".join(f"play\t{label}\n" for label in LABELS))
+    config = tiny_finetuning_config(dataset=DatasetConfig(labels=LABELS))
+    _, metrics = evaluate(numbered, file, config=config)
+    assert metrics == evaluate(folder, file)[1]
 
 
 def test_a_config_says_settings_and_length_too(vocabulary, tmp_path):
