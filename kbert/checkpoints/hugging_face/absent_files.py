@@ -46,9 +46,9 @@ def warn_of_mean(source, origin: str | None, taker: str, mend: str):
     if origin != HUGGING_FACE:
         return
     warn_once(
-        f"{source} was read without a modules.json that says how vectors are made, so {taker} takes the mean "
-        "of all tokens. A model of sentence-transformers has one, which a cache that others filled may lack: get it "
-        f"whole, by hf://ORG/NAME; for a plain encoder {mend}."
+        f"{source} was read without a modules.json that says how vectors are made, so {taker} takes the "
+        "mean of all tokens. A model of sentence-transformers has one, which a cache that others filled may "
+        f"lack: get it whole, by hf://ORG/NAME; for a plain encoder {mend}."
     )
 
 

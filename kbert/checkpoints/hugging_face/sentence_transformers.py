@@ -214,7 +214,7 @@ def _read_list(path):
 
 
 def _read_length(folder, report):
-    """(what the Transformer's file of settings says, the file); the first of the seven names that is there."""
+    """(what the Transformer's file of settings says, the file): the first of the seven names there is."""
     source = next((folder / name for name in LENGTH_FILES if (folder / name).is_file()), None)
     settings = read_json_object(source) if source else {}
     if source is None:
