@@ -160,12 +160,12 @@ def _values(path, overrides):
     values: dict = _read(find_config(path))
     for number, override in enumerate(overrides):
         flag = _flag(override)
-        said = {name: before for before in overrides[:number] for name in _names(before)}
+        givers = {name: before for before in overrides[:number] for name in _names(before)}
         for name in _names(override):
-            for other in said:
+            for other in givers:
                 if other == name or other.startswith(f"{name}."):
                     raise ValueError(
-                        f"{_flag(said[other])} and {flag} both say {other}; leave one of them out."
+                        f"{_flag(givers[other])} and {flag} both say {other}; leave one of them out."
                     )
         _apply_override(values, override)
     return values
