@@ -1,7 +1,7 @@
 """Finds the files of a corpus, and says what they hold."""
 
 import os
-from glob import glob
+from glob import glob, has_magic
 from pathlib import Path
 
 from kbert.files.compression import find_compression
@@ -20,14 +20,15 @@ def input_files(patterns) -> list[Path]:
 
     Args:
       patterns: a path, a list of paths or globs, or one string of them separated by commas. A folder stands
-        for all files in it and its subfolders, except files and folders whose name begins with a dot. The
-        path of an existing file is never read as a glob, whatever characters it has. A file with several
-        names (links) is read by the first.
+        for all files in it and its subfolders, links included, except files and folders whose name begins
+        with a dot. The path of an existing file is never read as a glob, whatever characters it has. A file
+        with several names (links) is read by the first.
 
     Raises:
       ValueError: when a pattern matches no file, or a folder without the files in it; all files are empty, a
         file's compression is not supported (or needs a package that is not installed), JSON lines have a name
-        of text, or a file is a vocabulary.
+        of text, a file is a vocabulary, or a link leads nowhere.
+      OSError: when a folder may not be read.
     """
     patterns = _separated(patterns)
     if not patterns:
@@ -35,8 +36,8 @@ def input_files(patterns) -> list[Path]:
     paths, folders = set(), {}
     for pattern in patterns:
         path = Path(pattern)
-        matches = [path] if path.exists() else [Path(match) for match in glob(str(pattern), recursive=True)]
-        files = _files_below(path) if path.is_dir() else [match for match in matches if match.is_file()]
+        matches = [path] if path.exists() else _matches(str(pattern))
+        files = _files_below(path) if path.is_dir() else _files_among(matches)
         folders_here = [match for match in matches if match.is_dir()]
         folders |= dict.fromkeys(folders_here, pattern)
         if not files and not any(map(_files_below, folders_here)):
@@ -78,12 +79,37 @@ def _separated(patterns):
     return [pattern for pattern in patterns if pattern != ""]
 
 
+def _matches(pattern: str) -> list[Path]:
+    """What a glob matches. OSError for a folder that may not be listed, which `glob` passes over."""
+    for path in (Path(pattern), *Path(pattern).parents):
+        for folder in glob(str(path.parent), recursive=True) if has_magic(path.name) else ():
+            if Path(folder).is_dir():
+                os.scandir(folder).close()
+    return [Path(match) for match in glob(pattern, recursive=True)]
+
+
 def _files_below(folder: Path) -> list[Path]:
-    files = []
-    for parent, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
+    files, folders_read = [], {identity(folder)}
+    for parent, folders, names in os.walk(folder, onerror=_raise, followlinks=True):
+        paths = {name: identity(Path(parent, name)) for name in sorted(folders) if not name.startswith(".")}
+        folders[:] = [name for name, own in paths.items() if own not in folders_read]
+        folders_read |= {paths[name] for name in folders} - {None}
         files += [Path(parent, name) for name in names if not name.startswith(".")]
-    return [file for file in files if file.is_file()]
+    return _files_among(files)
+
+
+def _raise(error):
+    raise error
+
+
+def _files_among(paths: list[Path]) -> list[Path]:
+    for path in paths:
+        if path.is_symlink() and not path.exists():
+            raise ValueError(
+                f"{path} is a link to {os.readlink(path)}, which is not there; mend the link, delete it, or "
+                "give inputs without it."
+            )
+    return [path for path in paths if path.is_file()]
 
 
 def _require_folders_read(folders, files):

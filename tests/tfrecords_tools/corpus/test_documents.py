@@ -1,9 +1,12 @@
 import bz2
+import errno
 import gzip
 import json
 import lzma
+import os
 import random
 import tracemalloc
+from pathlib import Path
 
 import pytest
 from backports import zstd
@@ -245,6 +248,43 @@ def test_a_file_with_several_names_is_read_once(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert [path.name for path in input_files(tmp_path)] == ["a.txt", "d.txt"]
     assert [path.name for path in input_files(["a.txt", tmp_path / "a.txt", "d.txt"])] == ["a.txt", "d.txt"]
+
+
+def test_links_to_folders_are_read_and_each_folder_once(tmp_path):
+    corpus, other = tmp_path / "corpus", tmp_path / "other"
+    for name in ("corpus/a.txt", "corpus/b/c.txt", "other/x/d.txt", "other/e.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x", encoding="utf-8")
+    (corpus / "linked").symlink_to(other)
+    names = ["a.txt", "b/c.txt", "linked/e.txt", "linked/x/d.txt"]
+    paths = [corpus / name for name in names]
+    assert input_files(corpus) == input_files(f"{corpus}/**/*.txt") == paths
+    (other / "x" / "around").symlink_to(corpus)
+    (other / "back").symlink_to(other)
+    assert input_files(corpus) == paths
+
+
+def test_what_cannot_be_read_in_a_folder_is_named(tmp_path, monkeypatch):
+    (tmp_path / "b" / "c").mkdir(parents=True)
+    for name in ("a.txt", "b/c/d.txt"):
+        (tmp_path / name).write_text("x", encoding="utf-8")
+    inputs = (tmp_path, f"{tmp_path}/**/*.txt", f"{tmp_path}/*/*/*.txt", f"{tmp_path}/**")
+    listed = os.scandir
+
+    def refuse_c(path="."):
+        if Path(os.fspath(path)).name == "c":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return listed(path)
+
+    with monkeypatch.context() as patch:  # root may read every folder
+        patch.setattr(os, "scandir", refuse_c)
+        for each in inputs:
+            with pytest.raises(PermissionError, match="b/c"):
+                input_files(each)
+    (tmp_path / "b" / "c" / "e.txt").symlink_to("nowhere")
+    for each in inputs:
+        with pytest.raises(ValueError, match="c/e.txt is a link to nowhere, which is not there; mend"):
+            input_files(each)
 
 
 @pytest.mark.parametrize(
