@@ -3,6 +3,7 @@
 Settings that would give other ids for ordinary text are refused; the error names them.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -12,13 +13,13 @@ from kbert.checkpoints.hugging_face.families import FAMILIES
 from kbert.checkpoints.hugging_face.tokenizer_bpe import bpe_rules, bpe_settings, read_bpe
 from kbert.checkpoints.hugging_face.tokenizer_json import (
     CLASSES_OF_THE_FILE,
+    ROLES_FILE,
     Rules,
     TokenizerFiles,
     build_tokenizer_json,
     token_text,
 )
 from kbert.checkpoints.hugging_face.tokenizer_keys import (
-    ROLES_FILE,
     check_tokenizer_keys,
     refuse_more_special_tokens,
     refuse_other_masks,
@@ -192,10 +193,14 @@ def _refuse_other_settings(files, kind, do_lower_case):
     if kind.has_prefix_space is None:
         return
     path, has_space = files.settings_path, kind.has_prefix_space
-    if json_value(files.settings, "add_prefix_space", bool, path, has_space) != has_space:
+    theirs = json_value(files.settings, "add_prefix_space", bool, path, has_space)
+    value = files.settings.get("add_prefix_space", theirs)
+    if value is None and files.class_name not in CLASSES_OF_THE_FILE:
+        theirs = False  # as transformers 5's own classes take it
+    if theirs != has_space:
         files.report.conflict(
             "add_prefix_space",
-            f"{path}: add_prefix_space={not has_space}; in kbert a tokenizer of type {kind.model} "
+            f"{path}: add_prefix_space={json.dumps(value)}; in kbert a tokenizer of type {kind.model} "
             f"{'always puts a' if has_space else 'puts no'} space before a text",
         )
     if do_lower_case:

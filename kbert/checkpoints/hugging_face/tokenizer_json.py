@@ -9,6 +9,7 @@ from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_value, shown, shown_name
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 
+ROLES_FILE = "special_tokens_map.json"
 # Types of models that add something to the second text of a pair.
 WITH_SEGMENTS = ("bert", "electra")
 # These follow tokenizer.json; other classes make their rules of tokenizer_config.json.
@@ -51,8 +52,9 @@ class TokenizerFiles:
         return name or json_value(self.read(path.name) or {}, "tokenizer_class", str, path)
 
     def role(self, name: str):
-        """The text of a special token in tokenizer_config.json, which may be an object; None without one."""
-        return token_text(self.settings.get(name))
+        """The text of a special token, which may be an object; None where no file says it."""
+        files = (self.settings, self.read(ROLES_FILE) or {})
+        return next((token_text(values[name]) for values in files if values.get(name) is not None), None)
 
     def same_content(self, contents: Mapping[Path, tuple]) -> tuple[Path, tuple]:
         """The first file with its content.

@@ -4,11 +4,15 @@ import json
 from collections.abc import Mapping
 
 from kbert.checkpoints.hugging_face.folder_keys import check_keys
-from kbert.checkpoints.hugging_face.tokenizer_json import TokenizerFiles, token_text
+from kbert.checkpoints.hugging_face.tokenizer_json import (
+    CLASSES_OF_THE_FILE,
+    ROLES_FILE,
+    TokenizerFiles,
+    token_text,
+)
 from kbert.files.json_values import json_texts, json_value, shown
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, BaseVocabulary
 
-ROLES_FILE = "special_tokens_map.json"
 # The keys of both files that list tokens beside those with a role.
 _MORE_TOKENS = ("additional_special_tokens", "extra_special_tokens", "model_specific_special_tokens")
 # The ends of the classes that are told the second text of a pair.
@@ -66,7 +70,9 @@ def refuse_other_masks(files: TokenizerFiles, vocabulary: BaseVocabulary):
     entries = [*decoder.values(), *((files.rules or {}).get("added_tokens") or [])]
     entries += [role for role in roles if isinstance(role, dict)]
     mask = vocabulary.special_tokens.mask
-    theirs = next((entry for entry in entries if entry.get("content") == mask), expected)
+    theirs = next((entry for entry in entries if entry.get("content") == mask), None)
+    if theirs is None:
+        theirs = _mask_without_entry(files, vocabulary, expected)
     if json_value(files.settings, "split_special_tokens", bool, files.settings_path, False):
         files.report.conflict(
             "split_special_tokens",
@@ -81,6 +87,19 @@ def refuse_other_masks(files: TokenizerFiles, vocabulary: BaseVocabulary):
                 f"{files.folder}: {mask} has {name}={json.dumps(value)}, but kbert finds a mask with "
                 f"{name}={json.dumps(ours)}: the words around it would have other ids",
             )
+
+
+def _mask_without_entry(files, vocabulary, expected):
+    """What transformers makes of a mask that is a text alone: RobertaTokenizer of 5.x keeps its blanks."""
+    if vocabulary.kind != "bpe":
+        return expected
+    if files.rules is not None and files.class_name in CLASSES_OF_THE_FILE:
+        return {}
+    files.report.note(
+        f"{files.folder}: no file says that {vocabulary.special_tokens.mask} takes the blank before it; it "
+        "does, as in transformers 4, but not in transformers 5"
+    )
+    return expected
 
 
 def refuse_tokens_in_prompts(files: TokenizerFiles, vocabulary: BaseVocabulary, prompts: Mapping[str, str]):

@@ -160,9 +160,15 @@ def _free_numbers(files, vocab) -> dict[str, int]:
 
 
 def _special_tokens(files, tokens) -> SpecialTokens:
-    """MPNet's where the class is MPNet's, or where the files say and the vocabulary has it; else BERT's."""
-    is_mpnets = str(files.settings.get("tokenizer_class")).startswith("MPNet")
-    if is_mpnets or (files.role("cls_token") == MPNET_TOKENS.cls and MPNET_TOKENS.cls in tokens):
+    """MPNet's where the class is MPNet's, or where the files or the family say it and the vocabulary has it.
+
+    Else BERT's.
+    """
+    name, cls = files.class_name, files.role("cls_token")
+    if name is None and files.model_type == "mpnet" and cls is None:
+        cls = MPNET_TOKENS.cls  # transformers goes by the family then
+    is_mpnets = str(name).startswith("MPNet")
+    if is_mpnets or (cls == MPNET_TOKENS.cls and cls in tokens):
         mask = next((name for name in (MPNET_TOKENS.mask, BERT_TOKENS.mask) if name in tokens), "<mask>")
         return MPNET_TOKENS._replace(mask=mask)
     return BERT_TOKENS
@@ -193,12 +199,20 @@ def _bert_normalizer(files) -> dict:
     """The normalizer of tokenizer.json; empty without one, or where another is allowed."""
     if files.rules is None:
         return {}
-    for key, expected in {"normalizer": "BertNormalizer", "pre_tokenizer": "BertPreTokenizer"}.items():
-        step = json_value(files.rules, key, dict, files.path, {})
-        if json_value(step, "type", str, f"{files.path}: {key}") != expected:
-            files.refuse_other_steps(key, [step], repr(expected))
-    normalizer = files.rules.get("normalizer") or {}
-    return {"lowercase": True} | normalizer if normalizer.get("type") == "BertNormalizer" else {}
+    normalizer = _own_step(files, "normalizer", "normalizers", "BertNormalizer")
+    _own_step(files, "pre_tokenizer", "pretokenizers", "BertPreTokenizer")
+    return {"lowercase": True} | normalizer if normalizer else {}
+
+
+def _own_step(files, key, inner, kind) -> dict:
+    """The step of this kind, which stands alone; or empty, where others are allowed."""
+    steps = files.steps(key, inner)
+    types = [json_value(step, "type", str, f"{files.path}: {key}") for step in steps]
+    own = steps[-1] if types[-1:] == [kind] else {}
+    # sentence-transformers lower-cases before BertNormalizer, which makes the same of it
+    if types != [kind] and not (types == ["Lowercase", kind] and own.get("lowercase", True) is True):
+        files.refuse_other_steps(key, steps, repr(kind))
+    return own
 
 
 def _refuse_other_words(path, settings, report):

@@ -10,7 +10,7 @@ import unicodedata
 import pytest
 import tensorflow as tf
 from sentencepiece import SentencePieceProcessor
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, normalizers
 
 from kbert.checkpoints.formats import read_checkpoint
 from kbert.checkpoints.hugging_face.sentencepiece_proto import build_model, parse_model
@@ -31,6 +31,8 @@ from tests.places import SHARED_DATA
 MERGES = [("Ġ", "t"), ("h", "e"), ("Ġt", "he"), ("o", "u"), ("ou", "s"), ("Ġ", "w")]
 WORDS = ["the", "play", "##ing", "a", "##b", ",", "."]
 KINDS = ("wordpiece", "mpnet", "bpe", "sentencepiece")
+ROLES = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
+NORMALIZER = normalizers.BertNormalizer(lowercase=True)
 SLOW_FILES = ("vocab.txt", "vocab.json", "merges.txt", "sentencepiece.bpe.model")
 
 
@@ -280,6 +282,21 @@ def test_segments_of_a_template_count_where_the_model_has_segments(folders, kind
             assert read(folder)[0].fingerprint == vocabulary.fingerprint
 
 
+def test_a_mask_that_is_a_text_alone_takes_its_blank_as_in_transformers_4(folders):
+    """RobertaTokenizer of transformers 5 keeps the blank, and so do the classes of the file in both."""
+    folder = folders("bpe")
+    (folder / "config.json").write_text('{"architectures": ["RobertaForMaskedLM"]}')
+    edit(folder, "tokenizer.json", added_tokens=[])
+    report = Report("hugging_face", str(folder))
+    read_tokenizer(folder, None, report)
+    assert "as in transformers 4, but not in transformers 5" in str(report)
+    edit(folder, "tokenizer_config.json", tokenizer_class="PreTrainedTokenizerFast")
+    with pytest.raises(
+        ValueError, match="lstrip=false, but kbert finds a mask with lstrip=true.*mask_token.$"
+    ):
+        read(folder)
+
+
 @pytest.mark.parametrize("name", ["lstrip", "rstrip", "single_word"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_mask_that_takes_other_blanks_is_refused_where_masks_are_filled(folders, kind, name):
@@ -382,7 +399,7 @@ def test_another_longest_word_is_said_where_transformers_5_takes_its_own(folders
 
 # (kind, file, changed values, the beginning of the sentence, the setting that allows)
 SETTINGS = [
-    ("bpe", "tokenizer_config.json", {"add_prefix_space": True}, "add_prefix_space=True; in kbert a", None),
+    ("bpe", "tokenizer_config.json", {"add_prefix_space": True}, "add_prefix_space=true; in kbert a", None),
     ("bpe", "tokenizer.json", {"pre_tokenizer__add_prefix_space": True}, "add_prefix_space=true", None),
     (
         "bpe",
@@ -399,6 +416,7 @@ SETTINGS = [
     ("bpe", "tokenizer_config.json", {"mask_token": "[MASK]"}, "mask_token is '\\[MASK\\]', not", None),
     ("bpe", "tokenizer.json", {"added_tokens": [{"id": 300, "content": "x"}]}, "has 1 added tokens", None),
     ("sentencepiece", "tokenizer_config.json", {"add_prefix_space": False}, "always puts a space", None),
+    ("sentencepiece", "tokenizer_config.json", {"add_prefix_space": None}, "add_prefix_space=null; in", None),
     ("sentencepiece", "tokenizer.json", {"pre_tokenizer": {"type": "Digits"}}, "'Digits', not 'White", None),
     ("sentencepiece", "tokenizer.json", {"model__byte_fallback": True}, "byte_fallback is True", None),
     ("sentencepiece", "tokenizer.json", {"post_processor": None}, "does not make <s> a </s> </s> b", None),
@@ -416,6 +434,24 @@ def test_settings_with_other_ids_are_refused_by_name(folders, kind, file, values
     setting = str(error.value).rstrip(".").rsplit("allow_unmatched=", 1)[1] if setting is None else setting
     assert str(error.value).endswith(f"pass allow_unmatched={setting}.")
     assert read(folder, allow=[setting])[0].tokens == make(kind).tokens
+
+
+@pytest.mark.parametrize("kind", ["wordpiece", "mpnet"])
+def test_steps_of_berts_words_may_stand_in_a_list_of_one(folders, kind):
+    folder = folders(kind)
+    rules = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    own, words = rules["normalizer"], rules["pre_tokenizer"]
+    lists = {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [words]}}
+    for steps in ([own], [{"type": "Lowercase"}, own]):  # the second is sentence-transformers'
+        edit(folder, "tokenizer.json", normalizer={"type": "Sequence", "normalizers": steps}, **lists)
+        assert read(folder)[0].fingerprint == make(kind).fingerprint
+        both = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        text = "Plà\u0130 THE, playing \u212b\u1e9e"
+        assert both.normalizer.normalize_str(text) == NORMALIZER.normalize_str(text)
+    for steps in ([{"type": "Lowercase"}, own | {"lowercase": False}], [own, {"type": "NFC"}]):
+        edit(folder, "tokenizer.json", normalizer={"type": "Sequence", "normalizers": steps})
+        with pytest.raises(ValueError, match="its normalizer is '.*', '.*', not 'BertNormalizer'"):
+            read(folder)
 
 
 def test_a_text_is_not_lower_cased_for_a_flag(folders):
@@ -487,11 +523,39 @@ def test_mpnets_four_special_tokens_come_before_berts_pieces(tmp_path):
     assert read(tmp_path / "again")[0].fingerprint == vocabulary.fingerprint
 
 
+MPNET_ROLES = dict(zip(ROLES, MPNET_TOKENS, strict=True))
+OLD_MPNETS = {  # tokenizer_config.json, special_tokens_map.json, config.json
+    "nothing but the family": ({}, {}, {}),
+    "the roles": ({}, MPNET_ROLES, {}),
+    "the roles alone, of no known family": ({}, MPNET_ROLES, None),
+    "the class": ({}, {}, {"tokenizer_class": "MPNetTokenizer"}),
+    "a class of the file": ({"tokenizer_class": "PreTrainedTokenizerFast"}, MPNET_ROLES, {}),
+}
+
+
+@pytest.mark.parametrize("has_file", [False, True])
+@pytest.mark.parametrize(("settings", "roles", "config"), OLD_MPNETS.values(), ids=OLD_MPNETS)
+def test_an_mpnet_is_known_by_its_class_its_roles_or_its_family(tmp_path, settings, roles, config, has_file):
+    """transformers takes the class of the family where none is named; the vocabulary holds [CLS] and <s>."""
+    write_tokenizer(tmp_path, make("mpnet"))
+    if not has_file:
+        (tmp_path / "tokenizer.json").unlink()
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": True} | settings))
+    (tmp_path / "special_tokens_map.json").write_text(json.dumps(roles))
+    if config is not None:
+        (tmp_path / "config.json").write_text(json.dumps({"model_type": "mpnet"} | config))
+    assert read(tmp_path)[0].fingerprint == make("mpnet").fingerprint
+    if config == {} and not settings:  # the files may say that it has BERT's
+        berts = dict(zip(ROLES, BERT_TOKENS, strict=True))
+        (tmp_path / "special_tokens_map.json").write_text(json.dumps(berts))
+        with pytest.raises(ValueError, match=r"MPNetTokenizer makes \[CLS\] a|added_tokens.$"):
+            read(tmp_path)
+
+
 def test_mpnets_special_tokens_may_be_objects(tmp_path):
     vocabulary = make("mpnet")
     write_tokenizer(tmp_path, vocabulary)
-    roles = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
-    tokens = zip(roles, vocabulary.special_tokens, strict=True)
+    tokens = zip(ROLES, vocabulary.special_tokens, strict=True)
     edit(tmp_path, "tokenizer_config.json", **{role: {"content": token} for role, token in tokens})
     assert read(tmp_path)[0].fingerprint == vocabulary.fingerprint
 
