@@ -47,7 +47,7 @@ def load_config(config_class, path: str | Path, overrides=(), vocab_size: int | 
     """
     where = str(path)
     try:
-        return _config(config_class, _values(path, overrides), where, vocab_size)
+        return _config(config_class, _values(path, overrides), where, vocab_size, _all_names(overrides))
     except ValueError as error:
         wrong = _wrong_override(config_class, path, overrides, vocab_size)
         if wrong is None or str(error).startswith("--override="):
@@ -77,6 +77,10 @@ def _names(override) -> list[str]:
     value = _override_value(text, override)
     names = _inner_names(key, {"preset": value} if key == "encoder" and isinstance(value, str) else value)
     return [key, *names] if f"{key}.preset" in names else names
+
+
+def _all_names(overrides):
+    return [name for override in overrides for name in _names(override)]
 
 
 def config_with_settings(config_class, config, settings: dict, vocab_size: int | None = None):
@@ -114,7 +118,9 @@ def config_with_settings(config_class, config, settings: dict, vocab_size: int |
             )
         _apply_override(values, f"{path}={json.dumps(python_numbers(value), default=_path_text)}")
     where = config_class.__name__ if isinstance(config, config_class) else str(config)
-    return _config(config_class, values, where, vocab_size)
+    typed = {name for name, value in settings.items() if not dataclasses.is_dataclass(value)}
+    names = [path for name in typed for path in _inner_names(paths[name], plain[name])]
+    return _config(config_class, values, where, vocab_size, names)
 
 
 def _full_name(config_class, name, value) -> str:
@@ -171,7 +177,8 @@ def _values(path, overrides):
     return values
 
 
-def _config(config_class, values, where, vocab_size):
+def _config(config_class, values, where, vocab_size, names):
+    """The config of some values. ValueError also where nothing reads one of the settings `names`."""
     encoder = values.get("encoder")
     if isinstance(encoder, str):
         encoder = values["encoder"] = {"preset": encoder}
@@ -182,7 +189,10 @@ def _config(config_class, values, where, vocab_size):
             f"{where}: encoder.vocab_size={shown(encoder['vocab_size'])} is smaller than the vocabulary, "
             f"which has {vocab_size} tokens; leave it out to take the vocabulary's size.",
         )
-    return from_dict(config_class, values, where=where)
+    config = from_dict(config_class, values, where=where)
+    for name in names:
+        config.require_read(name)
+    return config
 
 
 def _wrong_override(config_class, path, overrides, vocab_size):
@@ -194,7 +204,8 @@ def _wrong_override(config_class, path, overrides, vocab_size):
     wrong = None
     for count in range(len(overrides) + 1):
         try:
-            _config(config_class, _values(path, overrides[:count]), str(path), vocab_size)
+            applied = overrides[:count]
+            _config(config_class, _values(path, applied), str(path), vocab_size, _all_names(applied))
             wrong = None
         except ValueError as error:
             if count == 0:

@@ -1,6 +1,7 @@
 """A pretraining, and the phases that it may have."""
 
 import dataclasses
+import operator
 from dataclasses import dataclass
 
 from kbert.checks import Steps, require
@@ -25,6 +26,13 @@ class PhaseConfig:
     gradient_accumulation_steps: int | None = None
     learning_rate: float | None = None
     fresh_optimizer: bool = False
+
+
+_PHASE_SETTINGS = {  # the run's setting, by its full name -> a phase's
+    "optimizer.learning_rate" if name == "learning_rate" else name: name
+    for name in vars(PhaseConfig())
+    if name != "fresh_optimizer"
+}
 
 
 @dataclass(frozen=True)
@@ -70,14 +78,19 @@ class PretrainingConfig(TrainingConfig):
     def require_settings_read(self):
         """Also refuses a setting that no phase reads, because each has its own."""
         super().require_settings_read()
-        for name in vars(PhaseConfig()).keys() - {"fresh_optimizer"} if self.phases else ():
-            group, prefix = (self.optimizer, "optimizer.") if name == "learning_rate" else (self, "")
-            require(
-                getattr(group, name) == getattr(type(group)(), name)
-                or any(getattr(phase, name) is None for phase in self.phases),
-                f"{prefix}{name}={getattr(group, name)} is read by no phase, because each has its own; leave "
-                f"it out, and change phases.0.{name} and so on.",
-            )
+        for name in _PHASE_SETTINGS:
+            if (value := operator.attrgetter(name))(self) != value(type(self)()):
+                self.require_read(name)
+
+    def require_read(self, name: str):
+        """Also where each phase has its own."""
+        if not self.phases or not (own := _PHASE_SETTINGS.get(name)):
+            return
+        require(
+            any(getattr(phase, own) is None for phase in self.phases),
+            f"{name}={operator.attrgetter(name)(self)} is read by no phase, because each has its own; leave "
+            f"it out, and change phases.0.{own} and so on.",
+        )
 
     def for_phase(self, phase: PhaseConfig) -> "PretrainingConfig":
         """The settings of one phase, as if it were a run of its own."""

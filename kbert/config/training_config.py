@@ -132,6 +132,9 @@ class TrainingConfig:
         if self.encoder:
             self.encoder.require_settings_read()
 
+    def require_read(self, name: str):
+        """Raises ValueError where nothing reads the setting of this full name, which somebody gives."""
+
     @property
     def adapters(self) -> LoraConfig | None:
         """The adapters beside projections; None for none."""

@@ -850,3 +850,20 @@ def test_a_setting_that_nothing_reads_is_refused_for_a_new_run_alone(values, sen
     config = from_dict(PretrainingConfig, values)  # a run of before is loaded
     with pytest.raises(ValueError, match=re.escape(sentence)):
         config.require_settings_read()
+
+
+@pytest.mark.parametrize("value", [100_000, 99_999])
+def test_what_is_given_by_name_and_read_by_no_phase_is_refused_whatever_its_value(tmp_path, value):
+    """The default as well: the run would take another number of steps than the command says."""
+    config = tmp_path / "phases.toml"
+    config.write_text("num_warmup_steps = 1\n[[phases]]\nnum_train_steps = 5\nlearning_rate = 1e-5\n")
+    sentence = f"num_train_steps={value} is read by no phase"
+    with pytest.raises(ValueError, match=f"^--override='num_train_steps={value}': {sentence}"):
+        load_config(PretrainingConfig, config, [f"num_train_steps={value}"])
+    for made in (config, load_config(PretrainingConfig, config)):
+        with pytest.raises(ValueError, match=sentence):
+            config_with_settings(PretrainingConfig, made, {"num_train_steps": value})
+        with pytest.raises(ValueError, match=r"optimizer\.learning_rate=.* is read by no phase"):
+            config_with_settings(PretrainingConfig, made, {"optimizer": {"learning_rate": 1e-4}})
+        same = config_with_settings(PretrainingConfig, made, {"optimizer": OptimizerConfig(), "seed": 1})
+        assert same.phase_configs[0].num_train_steps == 5
