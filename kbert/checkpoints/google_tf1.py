@@ -1,7 +1,6 @@
 """Google's TF1 checkpoints, read and written without a graph: weights, bert_config.json, vocab.txt."""
 
 import contextlib
-import dataclasses
 import errno
 import functools
 import glob
@@ -10,6 +9,7 @@ import re
 from pathlib import Path
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.bert_config_file import CONFIG_FILE, encoder_values, read_encoder
 from kbert.checkpoints.conversion.checks import (
     check_sizes,
     decide_casing,
@@ -26,7 +26,7 @@ from kbert.checkpoints.conversion.resizing import as_bert, with_zero_segment
 from kbert.checkpoints.model_variables import part_name, shapes_of_file, with_pooler
 from kbert.checkpoints.report import Report
 from kbert.checks import SHORTEST_LENGTH
-from kbert.config import EncoderConfig, from_dict
+from kbert.config import EncoderConfig
 from kbert.files.full_disk import full_disk_code
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_count, json_texts, json_value, require_once, shown_name
@@ -38,7 +38,6 @@ from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import read_pieces
 from kbert.tokenization.wordpiece_rules import RULES, WrongRules, recorded_rules
 
-CONFIG_FILE = "bert_config.json"
 CHECKPOINT_NAME = "bert_model.ckpt"
 _INDEX = ".index"
 # The last part of the name of an optimizer's variable: BERT's own (optimization.py, `adam_m`), LAMB's, and
@@ -99,7 +98,7 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
     own = {key: values.pop(key) for key in _OWN_KEYS if key in values}
     recorded = pop_own_keys(values, config_file)
     length = json_count(own, _LENGTH, config_file, SHORTEST_LENGTH)
-    config = from_dict(EncoderConfig, values, where=str(config_file))
+    config = read_encoder(values, config_file, report)
     require_bert(config, config_file)
 
     try:
@@ -270,11 +269,7 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, report: Report):
     report.not_in_file.extend((name, "never trained, not written") for name in checkpoint.missing)
     _save(folder / CHECKPOINT_NAME, arrays)
 
-    values = dataclasses.asdict(config)
-    for name in ("layer_norm_eps", "pooler_hidden_act"):  # the original has no such keys
-        if values[name] == getattr(EncoderConfig, name):
-            del values[name]
-    values = {name: value for name, value in values.items() if value is not None}
+    values = encoder_values(config)
     values |= {"do_lower_case": vocabulary.do_lower_case, **vocabulary.rules.not_googles}
     has_head = any(part_name(name) not in ("body", POOLER.name) for _, name, _ in report.taken)
     if checkpoint.labels and has_head:

@@ -12,11 +12,11 @@ import re
 from pathlib import Path
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.bert_config_file import CONFIG_FILE, read_encoder
 from kbert.checkpoints.conversion.checks import check_sizes, decide_casing
 from kbert.checkpoints.conversion.matching import Stored, guess_task, join_attention_heads, match
 from kbert.checkpoints.conversion.names import MODEL_GARDEN
 from kbert.checkpoints.google_tf1 import (
-    CONFIG_FILE,
     NOT_IN_FILE,
     checkpoint_prefix,
     guess_casing,
@@ -62,8 +62,6 @@ _HEADS = (
     ),
 )
 _NOT_WEIGHTS = re.compile(r"^(optimizer|save_counter|global_step|step|train_step)(/|$)|/\.OPTIMIZER_SLOT/")
-# Keys of Model Garden's bert_config.json that the original's has not.
-_OWN_KEYS = ("backward_compatible",)
 # The encoders that Google published for TensorFlow 2: number of pieces -> beginning of the name.
 _VOCABULARIES = {
     30522: "bert_en_uncased",
@@ -235,9 +233,7 @@ def _config(folder, stored, num_attention_heads, report) -> EncoderConfig:
     file = folder / CONFIG_FILE
     tensors = stored.tensors
     if file.is_file():
-        values = read_json_object(file)
-        values = {key: value for key, value in values.items() if key not in _OWN_KEYS}
-        config = from_dict(EncoderConfig, values, where=str(file))
+        config = read_encoder(read_json_object(file), file, report)
         if num_attention_heads not in (None, config.num_attention_heads):
             raise ValueError(
                 f"{file} says num_attention_heads={config.num_attention_heads}, but the checkpoint has "

@@ -10,7 +10,7 @@ _DIRECTORY = CONFIGS / "encoders"
 
 # Keys of Google's multilingual and Chinese `bert_config.json` that describe an unused pooler variant.
 # BERT's original reader accepts them, and no code uses them.
-_UNUSED_BERT_KEYS = (
+UNUSED_BERT_KEYS = (
     "directionality",
     "pooler_fc_size",
     "pooler_num_attention_heads",
@@ -39,7 +39,7 @@ def expand_encoder(values, where: str):
         values = {"preset": values}
     if not isinstance(values, dict):
         return values
-    values = {key: value for key, value in values.items() if key not in _UNUSED_BERT_KEYS}
+    values = {key: value for key, value in values.items() if key not in UNUSED_BERT_KEYS}
     values.pop("description", None)
     preset = values.pop("preset", None)
     if preset is None:

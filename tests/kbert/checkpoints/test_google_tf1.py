@@ -11,6 +11,7 @@ import tensorflow as tf
 from kbert.checkpoints import google_tf1
 from kbert.checkpoints.conversion.resizing import SEGMENT_TABLE
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
+from kbert.config import EncoderConfig
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.hugging_face.test_folder import read_tensors, same_weights
 from tests.kbert.checkpoints.random_checkpoint import random_checkpoint
@@ -241,6 +242,45 @@ def test_numbers_that_the_original_would_not_reproduce_are_refused(tmp_path, set
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
     write_checkpoint(checkpoint, tmp_path / "out", "google", allow_unmatched=[setting])
     assert read_checkpoint(tmp_path / "out").encoder == checkpoint.encoder
+    written = json.loads((tmp_path / "out" / "bert_config.json").read_text())
+    assert written["hidden_act"] == "gelu"  # all that the original's get_activation knows of the two
+    assert written["kbert_encoder"] == {setting: getattr(checkpoint.encoder, setting)}
+
+
+SAME_ENCODER = {  # what google-research/bert reads in the same way
+    "keys of others": {"model_type": "bert", "pad_token_id": 0, "backward_compatible": False},
+    "keys of kbert's presets": {"preset": "bert_tiny", "description": "mine"},
+    "capitals": {"hidden_act": "GELU"},
+}
+
+
+@pytest.mark.parametrize("changes", SAME_ENCODER.values(), ids=SAME_ENCODER)
+def test_a_config_is_read_as_the_original_reads_it(folder, caplog, changes):
+    expected = read_checkpoint(folder).encoder
+    assert not caplog.text
+    edit_config(folder, **changes)
+    assert read_checkpoint(folder).encoder == expected
+    assert ("knows model_type, pad_token_id, nor does" in caplog.text) is ("model_type" in changes)
+    edit_config(folder, hidden_act=None)
+    assert read_checkpoint(folder).encoder.hidden_act == "linear"
+
+
+def test_sizes_are_never_a_presets(folder):
+    values = json.loads((folder / "bert_config.json").read_text())
+    del values["num_hidden_layers"]
+    (folder / "bert_config.json").write_text(json.dumps(values | {"preset": "bert_tiny"}))
+    with pytest.raises(ValueError, match="bert/encoder/layer_2"):  # the original's default is 12 layers
+        read_checkpoint(folder)
+
+
+def test_an_epsilon_that_the_original_ignores_is_refused_by_name(folder):
+    edit_config(folder, layer_norm_eps=1e-5)
+    with pytest.raises(ValueError, match="layer_norm_eps=1e-05, which the original.*=layer_norm_eps"):
+        read_checkpoint(folder)
+    allowed = read_checkpoint(folder, allow_unmatched=["layer_norm_eps"])
+    assert allowed.encoder.layer_norm_eps == EncoderConfig.layer_norm_eps
+    edit_config(folder, kbert_encoder={"layer_norm_eps": 1e-5})
+    assert read_checkpoint(folder).encoder.layer_norm_eps == 1e-5
 
 
 def test_one_segment_is_written_twice_and_read_as_googles_code_takes_it(tmp_path):

@@ -1,0 +1,74 @@
+"""bert_config.json: the encoder as google-research/bert and Model Garden read it, with kbert's own keys.
+
+Source: google-research/bert, modeling.py, `BertConfig.from_dict` and `get_activation`: any key is accepted,
+only its own are used, and the epsilon of layer norms is always 1e-12.
+"""
+
+import dataclasses
+
+from absl import logging
+
+from kbert.checkpoints.report import Report
+from kbert.config import EncoderConfig, from_dict
+from kbert.config.presets import UNUSED_BERT_KEYS
+from kbert.files.json_values import json_value, shown, shown_name
+
+CONFIG_FILE = "bert_config.json"
+# kbert's own key: settings that the original has no word for, and would refuse or read otherwise.
+_ENCODER = "kbert_encoder"
+_EXACT_GELU = "gelu_erf"
+_UNUSED = ("backward_compatible", "preset", "description")  # the first is Model Garden's
+
+
+def read_encoder(values: dict, path, report: Report) -> EncoderConfig:
+    """The encoder that a bert_config.json describes.
+
+    Args:
+      values: its content, without keys that are read elsewhere.
+      path: the file, for messages.
+      report: takes notes. What may differ, if allowed: `layer_norm_eps`, which the original ignores.
+
+    Raises:
+      ValueError: for values from which no encoder can be built.
+    """
+    own = json_value(values, _ENCODER, dict, path, {})
+    known = {field.name for field in dataclasses.fields(EncoderConfig)}
+    encoder = {name: value for name, value in values.items() if name in known}
+    if "hidden_act" in encoder:
+        encoder["hidden_act"] = _activation(encoder["hidden_act"])
+    epsilon = encoder.pop("layer_norm_eps", None)
+    if epsilon not in (None, EncoderConfig.layer_norm_eps) and "layer_norm_eps" not in own:
+        report.conflict(
+            "layer_norm_eps",
+            f"{path}: layer_norm_eps={shown(epsilon)}, which the original's code ignores: it takes "
+            f"{EncoderConfig.layer_norm_eps}; where the model was trained with it, write "
+            f'"{_ENCODER}": {{"layer_norm_eps": {shown(epsilon)}}} instead',
+        )
+    unknown = sorted(values.keys() - known - {_ENCODER, *_UNUSED, *UNUSED_BERT_KEYS})
+    if unknown:
+        sentence = (
+            f"{path}: no code of BERT's knows {', '.join(map(shown_name, unknown[:8]))}, nor does kbert"
+        )
+        report.note(sentence)
+        logging.warning("%s; if it changes answers, these are not the model's.", sentence)
+    return from_dict(EncoderConfig, encoder | own, where=str(path))
+
+
+def _activation(name):
+    """As the original takes it: in any case, and none is linear."""
+    return (name.lower() if isinstance(name, str) else name) or "linear"
+
+
+def encoder_values(encoder: EncoderConfig) -> dict:
+    """What a bert_config.json says of an encoder, so that the original's code takes it too."""
+    values = dataclasses.asdict(encoder)
+    own = {}
+    if encoder.hidden_act == _EXACT_GELU:  # get_activation knows no such name
+        own["hidden_act"], values["hidden_act"] = _EXACT_GELU, "gelu"
+    epsilon = values.pop("layer_norm_eps")
+    if epsilon != EncoderConfig.layer_norm_eps:
+        own["layer_norm_eps"] = epsilon
+    if encoder.pooler_hidden_act == EncoderConfig.pooler_hidden_act:
+        del values["pooler_hidden_act"]
+    values = {name: value for name, value in values.items() if value is not None}
+    return values | ({_ENCODER: own} if own else {})
