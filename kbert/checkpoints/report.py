@@ -108,17 +108,11 @@ def files_beside(folder: Path) -> list[str]:
     """The files of a folder that no conversion made: all of them where none is recorded.
 
     Raises:
-      ValueError: for a broken report, and one that lists no files.
+      ValueError: for a broken report.
     """
     if not (path := folder / JSON_FILE).is_file():
         return other_files(folder, ())
-    report = read_json_object(path)
-    if _FILES not in report:
-        raise ValueError(
-            f"{path} does not list the files of the conversion, as it is of an earlier kbert; delete the "
-            "folder yourself, or choose a new one."
-        )
-    made = json_texts(report, _FILES, path, ())
+    made = json_texts(read_json_object(path), _FILES, path, ())
     return other_files(folder, (*made, JSON_FILE, TEXT_FILE, TRIMMING_FILE))
 
 

@@ -128,7 +128,7 @@ class TrainingConfig:
         )
 
     def require_settings_read(self):
-        """Raises ValueError for a setting that nothing of a new run reads; one of before may have it."""
+        """Raises ValueError for a setting that nothing reads."""
         if self.encoder:
             self.encoder.require_settings_read()
 

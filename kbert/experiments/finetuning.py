@@ -11,11 +11,11 @@ from kbert.config import Devices, FinetuningConfig, config_with_settings
 from kbert.distillation import teacher
 from kbert.experiments import finetuning_run, show_lines
 from kbert.experiments.finetuning_checks import require_settings_read, require_trainable, require_weights
-from kbert.experiments.finetuning_data import LabelledPaths, open_data, reads_early, require_read_by_new_run
+from kbert.experiments.finetuning_data import LabelledPaths, open_data, reads_early
 from kbert.experiments.init import Init, require_place
 from kbert.input_pipelines.data_files import LabelledData, data_as_files
 from kbert.manifest import read_manifest
-from kbert.runs.run_file import holds_run
+from kbert.tasks.file_columns import require_read
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.vocabulary_files import read_vocabulary
 
@@ -134,12 +134,11 @@ def with_vocabulary(
 def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Init, devices: Devices):
     """Checks what needs no TensorFlow, then trains."""
     require_trainable(config, paths)
-    require_read_by_new_run(config.task, config.dataset, run_dir, paths)
-    if not holds_run(run_dir):  # one that goes on keeps what it began with
-        require_settings_read(config)
-        require_weights(config, init.for_student(config.distillation))
+    require_read(config.task, config.dataset, () if paths.has_records else paths.files)
+    require_settings_read(config)
+    require_weights(config, init.for_student(config.distillation))
     require_place(run_dir, devices)
-    data = open_data(config, run_dir, paths) if reads_early(config, paths) else None
+    data = open_data(config, paths) if reads_early(config, paths) else None
     teacher.require_teacher(config.distillation)
     init.require_checkpoint(run_dir, config.distillation)  # last: it may ask a server for a name
     return finetuning_run.run_finetuning(config, run_dir, paths, init, devices, data)

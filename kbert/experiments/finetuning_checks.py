@@ -51,7 +51,7 @@ def require_trainable(config: FinetuningConfig, paths: LabelledPaths):
 
 
 def require_settings_read(config: FinetuningConfig):
-    """Raises ValueError for settings that nothing of a new run reads: one that goes on keeps what it has."""
+    """Raises ValueError for settings that nothing reads."""
     config.require_settings_read()
     task_class = TASKS[config.task]
     task_settings = task_class.read_settings(config.task_settings)

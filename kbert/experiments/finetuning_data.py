@@ -15,7 +15,6 @@ from kbert.input_pipelines.data_files import shown_source
 from kbert.input_pipelines.records.record_folders import LabelledRecords
 from kbert.input_pipelines.repeated_rows import repetitions, shared_rows
 from kbert.input_pipelines.tables.table_paths import require_one_split
-from kbert.runs.run_file import holds_run
 from kbert.tasks import TASKS
 from kbert.tasks.file_columns import reads_without_tensorflow, require_read, task_files
 
@@ -115,17 +114,11 @@ def reads_early(config: FinetuningConfig, paths: LabelledPaths) -> bool:
     )
 
 
-def require_read_by_new_run(task: str, dataset: DatasetConfig, run_dir, paths: LabelledPaths):
-    """Raises ValueError as `require_read` does, unless a run goes on: it keeps what it began with."""
-    if not holds_run(run_dir):
-        require_read(task, dataset, () if paths.has_records else paths.files)
-
-
-def open_data(config: FinetuningConfig, run_dir, paths: LabelledPaths) -> FinetuningData:
+def open_data(config: FinetuningConfig, paths: LabelledPaths) -> FinetuningData:
     """Reads the labelled files and opens the records, and holds out what `dev_split` says.
 
     Raises:
-      ValueError: when a file cannot be read, the task is not one that is fine-tuned, or nothing of a new run
+      ValueError: when a file cannot be read, the task is not one that is fine-tuned, or nothing
         reads what `config.dataset` says, with the labels that were found.
     """
     files = task_files(config.task)
@@ -163,7 +156,7 @@ def open_data(config: FinetuningConfig, run_dir, paths: LabelledPaths) -> Finetu
     for data in dev.values():
         data.agreed_dataset(dataset)
     if paths.train_file:  # records may have been made when more was allowed
-        require_read_by_new_run(config.task, dataset, run_dir, paths)
+        require_read(config.task, dataset, () if paths.has_records else paths.files)
     return FinetuningData(train, dev, dataset)
 
 

@@ -47,7 +47,7 @@ def run_finetuning(
     distribution.require_whole_shares(config, strategy)
 
     # Open the data; then the checkpoint, which takes far longer. Check that they go together.
-    data = data or open_data(config, run_dir, paths)
+    data = data or open_data(config, paths)
     num_train_steps = _num_train_steps(config, data.train)
     settings = TASKS[config.task].read_settings(config.task_settings)
     new_task = TASKS[config.task].from_dataset(data.dataset, settings).for_training(data.train.count_labels)

@@ -12,7 +12,6 @@ from kbert.experiments import pretraining_run, show_lines
 from kbert.experiments.init import Init, require_place
 from kbert.input_pipelines.records.record_folders import PretrainingRecords
 from kbert.manifest import read_manifest
-from kbert.runs.run_file import holds_run
 from kbert.tokenization.vocabulary_files import read_vocabulary
 
 
@@ -65,8 +64,7 @@ def pretrain(
     vocab_size = read_manifest(paths[0]).vocabulary["size"]
     devices, changes = Devices.taken_from(settings)
     settled = config_with_settings(PretrainingConfig, config, changes, vocab_size)
-    if not holds_run(run_dir):  # one that goes on keeps what it began with
-        settled.require_settings_read()
+    settled.require_settings_read()
     phases = open_records(settled, input_dir, eval_input_dir)
     init = Init(init_checkpoint, do_lower_case, unmatched_patterns(allow_unmatched))
     if settled.encoder is None and not init.for_student(settled.distillation).checkpoint:

@@ -116,8 +116,6 @@ def _compare_evaluations(path, evaluated, evaluated_now, current):
                 path,
             )  # fmt: skip
         return
-    if evaluated == _contents(evaluated):
-        evaluated_now = _contents(evaluated_now)
     if evaluated != evaluated_now:
         before, now = (str(each).split("+") for each in (evaluated, evaluated_now))
         if (before[0] != now[0] or {*now} - {*before}) and current.get("early_stopping_patience"):
@@ -130,13 +128,6 @@ def _compare_evaluations(path, evaluated, evaluated_now, current):
             "%s was evaluated on other data so far: the content, the names or the masks of its evaluation "
             "data have changed, so evaluations before and after cannot be compared.", path,
         )  # fmt: skip
-
-
-def _contents(evaluated):
-    """What a run is evaluated on without the names and masks of it, as older runs record it."""
-    if isinstance(evaluated, str):
-        return "+".join(part.split("_")[-1] for part in evaluated.split("+"))
-    return [part for part in evaluated if isinstance(part, str)]
 
 
 def differing_keys(

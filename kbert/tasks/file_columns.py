@@ -100,8 +100,6 @@ def task_files(task: str):
 def require_read(task: str, dataset: DatasetConfig, paths: Sequence[str | Path] = ()):
     """Refuses settings of a dataset that are not the defaults and that nothing reads, before new work begins.
 
-    What was made before with such a setting is still read: this is not asked for a run.
-
     Args:
       task: the name of a task.
       dataset: how its labelled files are to be read.

@@ -356,14 +356,14 @@ def test_records_of_another_training_are_refused(make, tmp_path, task, made_with
 
     records, own_file = make(rows("theirs", made_with), config=config(made_with)), rows("own", asked_for)
     for_training, for_evaluation = LabelledPaths(train_dir=records), LabelledPaths(own_file, dev_dir=records)
-    assert open_data(config(made_with), None, for_training).train.num_examples > 0
+    assert open_data(config(made_with), for_training).train.num_examples > 0
     model = SimpleNamespace(
         task=TASKS[task].from_dataset(config(asked_for).dataset), training_config=config(asked_for),
         max_seq_length=MAX_SEQ_LENGTH, source="the run", vocabulary=small_corpus.vocabulary(),
     )  # fmt: skip
     for open_records in (
-        lambda: open_data(config(asked_for), None, for_training),
-        lambda: open_data(config(asked_for), None, for_evaluation),
+        lambda: open_data(config(asked_for), for_training),
+        lambda: open_data(config(asked_for), for_evaluation),
         lambda: evaluation_data(model, None, records),
     ):
         with pytest.raises(ValueError, match=re.escape(f"was made with {sentence}; make the records again")):

@@ -846,8 +846,8 @@ def test_a_dataclass_takes_no_text_for_a_truth_value():
         ),
     ],
 )
-def test_a_setting_that_nothing_reads_is_refused_for_a_new_run_alone(values, sentence):
-    config = from_dict(PretrainingConfig, values)  # a run of before is loaded
+def test_a_setting_that_nothing_reads_is_refused(values, sentence):
+    config = from_dict(PretrainingConfig, values)
     with pytest.raises(ValueError, match=re.escape(sentence)):
         config.require_settings_read()
 

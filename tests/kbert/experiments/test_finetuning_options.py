@@ -99,7 +99,7 @@ def test_at_most_so_many_examples_are_spread_by_label(labelled_files):
 
 def test_the_number_of_training_examples_is_that_of_the_config(labelled_files):
     config = tiny_finetuning_config(max_train_examples=16, dev_split=0.2)
-    data = open_data(config, "run", LabelledPaths(labelled_files[0]))
+    data = open_data(config, LabelledPaths(labelled_files[0]))
     train, dev = data.train, data.dev
     assert train.num_examples <= 16 and dev[""].num_examples == 8
     held_out = {str(one) for one in dev[""].examples}
@@ -113,7 +113,7 @@ def test_labels_have_the_numbers_of_the_training_file_whatever_the_order(tmp_pat
         paths.append(tmp_path / f"{len(paths)}.tsv")
         paths[-1].write_text("text\tlabel\n" + "".join(f"jump {one}\t{one}\n" for one in labels))
     config = tiny_finetuning_config(dataset=DatasetConfig())
-    data = open_data(config, "run", LabelledPaths(*paths))
+    data = open_data(config, LabelledPaths(*paths))
     dev, dataset = data.dev, data.dataset
     assert data.train.dataset.labels == dev[""].dataset.labels == dataset.labels == ("a", "b", "c")
     ids = SequenceClassification.from_dataset(dataset, None).label_features(dev[""].examples)["label_ids"]

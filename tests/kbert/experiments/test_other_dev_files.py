@@ -103,7 +103,7 @@ def test_what_a_run_is_evaluated_on_has_names(labelled_files, tmp_path):
 
     def evaluated(**named):
         paths = finetuning_data.LabelledPaths(train, dev, other_dev_files=named)
-        return finetuning_data.open_data(config, tmp_path / "run", paths).details(config)["data"]["eval"]
+        return finetuning_data.open_data(config, paths).details(config)["data"]["eval"]
 
     known = {tuple(evaluated(a=others[0], b=others[1]).split("+"))}
     for changed in ({"a": others[1], "b": others[0]}, {"a": others[0], "c": others[1]}, {"a": others[0]}):

@@ -181,22 +181,6 @@ def test_a_run_that_is_evaluated_only_before_or_only_from_now_on_says_so(tmp_pat
     assert after.startswith(f"{tmp_path / 'with'} began without evaluation data")
 
 
-def test_an_older_run_which_recorded_no_names_and_no_masks_goes_on(tmp_path, vocabulary, caplog):
-    stopping = {"early_stopping_patience": 2, "eval_every_steps": 4}
-    early = tiny_finetuning_config(encoder=tiny_encoder_config(), **stopping)
-    task = {"task": "sequence_classification", "task_config": {"labels": ["a", "b"]}, "max_seq_length": 24}
-    arguments = (tmp_path / "named", early)
-    for data in ("e+m+n", "e+long_name_m+o_n", "e+o_n"):
-        RunDirectory.create_or_resume(*arguments, of_data("a", data) | task, vocabulary)
-    with pytest.raises(ValueError, match="by early stopping they choose"):
-        RunDirectory.create_or_resume(*arguments, of_data("a", "e+o_n+o_x") | task, vocabulary)
-    caplog.clear()
-    for data in (["e"], ["e", {"max_predictions_per_seq": 3}]):
-        arguments = (tmp_path / "masked", tiny_pretraining_config())
-        RunDirectory.create_or_resume(*arguments, of_data(["a"], data), vocabulary)
-    assert not caplog.text
-
-
 def test_other_evaluation_data_are_refused_where_they_stop_the_run_early(tmp_path, vocabulary):
     early = {"early_stopping_patience": 2, "eval_every_steps": 4}
     config = tiny_finetuning_config(encoder=tiny_encoder_config(), **early)

@@ -6,7 +6,6 @@ import json
 import pytest
 
 from kbert.config import DatasetConfig, FinetuningConfig, load_config
-from kbert.experiments.finetuning_data import LabelledPaths, require_read_by_new_run
 from kbert.input_pipelines.data_files import data_as_files
 from kbert.tasks import TASKS
 from kbert.tasks.file_columns import _FILES, require_read, task_files
@@ -160,18 +159,6 @@ def test_one_file_that_needs_a_setting_is_enough(tmp_path):
     require_read("sequence_classification", DatasetConfig(delimiter=";"), paths)
     with data_as_files({"the data": {"text": ["a"], "label": ["x"]}}) as (data,):
         require_read("sequence_classification", DatasetConfig(delimiter=";", file_format="csv"), [data])
-
-
-def test_a_run_that_goes_on_keeps_its_settings(tmp_path):
-    (tmp_path / "rows.tsv").write_bytes(b"")
-    paths, dataset = LabelledPaths(tmp_path / "rows.tsv"), DatasetConfig(negatives=("n",))
-    with pytest.raises(
-        ValueError,
-        match=r"dataset\.negatives=\['n'\] \(read by .*multiple_negatives_ranking",
-    ):
-        require_read_by_new_run("sequence_classification", dataset, tmp_path, paths)
-    (tmp_path / "run.json").write_text("{}")
-    require_read_by_new_run("sequence_classification", dataset, tmp_path, paths)
 
 
 @pytest.mark.parametrize(
