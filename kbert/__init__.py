@@ -23,8 +23,6 @@ __all__ = [*_PUBLIC, "__version__"]
 
 
 def __getattr__(name):
-    if name in ("TextClassifier", "MaskFiller"):
-        raise AttributeError(f"kbert.{name} is gone; ask kbert.load(path).predict(texts) instead.")
     if name not in _PUBLIC:
         raise AttributeError(f"module 'kbert' has no attribute {name!r}; its names are {', '.join(_PUBLIC)}.")
     if "tensorflow" not in sys.modules:  # whoever imported it before has chosen how much it says

@@ -206,12 +206,15 @@ class Job:
     vocabulary: StoredVocabulary
     max_seq_length: int
 
+    def __hash__(self):  # settings may hold tables, which have none
+        return hash((self.task, self.max_seq_length))
+
 
 def encode_rows(job: Job, rows: list) -> "tuple[list[bytes], RecordStatistics]":
     """Rows -> serialized examples in the same order, and their statistics."""
     import numpy as np
 
-    task, vocabulary, features, text_inputs = _tools(_Same(job))
+    task, vocabulary, features, text_inputs = _tools(job)
     # Training on records cannot check the examples any more: it does not see them.
     task.check_examples(rows, job.max_seq_length)
     columns = task.examples_to_features(rows, text_inputs).features
@@ -227,22 +230,8 @@ def encode_rows(job: Job, rows: list) -> "tuple[list[bytes], RecordStatistics]":
     return tfrecord_files.encode_examples(columns, features), counted
 
 
-class _Same:
-    """A job to remember something for: its settings may hold tables, which have no hash."""
-
-    def __init__(self, job):
-        self.job = job
-
-    def __eq__(self, other):
-        return self.job == other.job
-
-    def __hash__(self):
-        return hash((self.job.task, self.job.max_seq_length))
-
-
 @functools.lru_cache(maxsize=1)
-def _tools(same):
-    job = same.job
+def _tools(job):
     task = TASKS[job.task].from_dataset(job.dataset, job.task_settings)
     vocabulary = job.vocabulary.read()
     features = task.features(job.max_seq_length)

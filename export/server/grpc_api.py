@@ -1,6 +1,7 @@
 """TensorFlow Serving's gRPC: Predict and GetModelMetadata."""
 
 import contextlib
+import functools
 import logging as std_logging
 from concurrent import futures
 
@@ -84,22 +85,17 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
             response.metadata["signature_def"].Pack(signatures)
             return response
 
-    def Classify(self, request, context):
-        self._refuse("Classify", context)
-
-    def Regress(self, request, context):
-        self._refuse("Regress", context)
-
-    def MultiInference(self, request, context):
-        self._refuse("MultiInference", context)
-
-    def _refuse(self, method, context):
+    def _refuse(self, request, context, method):
         with self._answering(method, None, context):
             raise RequestError(
                 "UNIMPLEMENTED",
                 f"{method} is answered by TensorFlow Serving, which takes the same folder; kbert serve "
                 "answers Predict and GetModelMetadata.",
             )
+
+    Classify = functools.partialmethod(_refuse, method="Classify")
+    Regress = functools.partialmethod(_refuse, method="Regress")
+    MultiInference = functools.partialmethod(_refuse, method="MultiInference")
 
     def _fill(self, spec, signature: str = "") -> None:
         spec.name, spec.signature_name = self._service.model.name, signature

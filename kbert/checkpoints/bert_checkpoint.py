@@ -149,7 +149,7 @@ class BertCheckpoint:
         """
         missing = set(self.missing)
         tensors = {
-            name: stored_array(array).as_finite_float32(f"{self.source}: {name}")
+            name: stored_array(array).as_float32(what=f"{self.source}: {name}")
             for name, array in weights.items()
             if not (name in missing and np.array_equal(array, self._fresh(name, array.shape).read()))
         }

@@ -86,7 +86,7 @@ def with_trained(description: BertCheckpoint, run: RunDirectory, stored: dict, w
         if name in untrained:
             description.report.not_in_file.append((name, "initialised at the conversion, never trained"))
         else:
-            tensors[name] = stored[name].as_finite_float32(f"{where}: {name}")
+            tensors[name] = stored[name].as_float32(what=f"{where}: {name}")
             description.report.taken.append((name, name, "as it is"))
     return dataclasses.replace(description, tensors=tensors)
 

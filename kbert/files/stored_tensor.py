@@ -48,31 +48,21 @@ class StoredTensor:
         shape = (self.shape[0] + number, *self.shape[1:])
         return StoredTensor(shape, self.dtype, lambda: np.pad(self.read(), zeros))
 
-    def as_float32(self, transposed: bool = False) -> "StoredTensor":
-        """The same numbers as float32 (float64 is rounded), with the two axes exchanged if asked."""
-
-        def read():
-            array = np.asarray(self.read()).astype(np.float32, copy=False)
-            return np.array(array.T if transposed else array, order="C", copy=None)
-
-        return StoredTensor(self.shape[::-1] if transposed else self.shape, "float32", read)
-
-    def as_finite_float32(self, what: str, transposed: bool = False) -> "StoredTensor":
-        """The same as `as_float32`, for numbers from outside: reading them checks them.
+    def as_float32(self, transposed: bool = False, what: str | None = None) -> "StoredTensor":
+        """The same numbers as float32 (float64 is rounded).
 
         Args:
-          what: file and name, for the error message.
           transposed: whether the two axes are exchanged.
-
-        Returns:
-          A tensor whose `read` raises ValueError for NaN, infinity, and what is too large for float32.
+          what: file and name, for numbers from outside: reading them raises ValueError for NaN, infinity, and
+            what is too large for float32.
         """
 
         def read():
             array = np.asarray(self.read())
-            with np.errstate(over="ignore"):  # reported below, with the tensor's name
+            with np.errstate(over="ignore"):  # reported below, or by who made it
                 numbers = array.astype(np.float32, copy=False)
-            _require_finite(array, numbers, what)
+            if what:
+                _require_finite(array, numbers, what)
             return np.array(numbers.T if transposed else numbers, order="C", copy=None)
 
         return StoredTensor(self.shape[::-1] if transposed else self.shape, "float32", read)

@@ -68,9 +68,8 @@ class RunDirectory:
     """
 
     @with_checked_values
-    def __init__(self, path: str | Path, which: str | int | None = None):
+    def __init__(self, path: str | Path):
         self.path = Path(os.path.expanduser(path))
-        self._which = which
         if not holds_run(self.path):
             raise ValueError(f"{path} holds no kbert run (no run.json); give the folder of a run.")
         try:
@@ -200,13 +199,12 @@ class RunDirectory:
 
         Args:
           which: "last"; "best", by the run's `best_metric` on its evaluation data; or a step. None means
-            what this object was made with, else "best" for a run with early stopping, whose last checkpoint
-            is by design not its best, and "last" for all other runs, and where the metric was never a number.
+            "best" for a run with early stopping, whose last checkpoint is by design not its best, and "last"
+            for all other runs, and where the metric was never a number.
 
         Raises:
           ValueError: when there is no such checkpoint (yet).
         """
-        which = self._which if which is None else which
         folders = checkpoint.list_checkpoints(self.checkpoints)
         if not folders:
             raise ValueError(f"{self.path} holds no checkpoint yet; train until the first one is saved.")

@@ -547,7 +547,7 @@ def distributions(columns, vocabulary, continuing):
             r"max_predictions_per_seq=30 must lie between 1 and max_seq_length - 3 = 29; .* = 5 is a good",
         ),
         ({"masked_lm_prob": 15.0}, "masked_lm_prob=15.0 must be above 0 and below 1"),
-        ({"short_seq_prob": 1.5}, "short_seq_prob=1.5 must lie between 0 and 1"),
+        ({"short_seq_prob": 1.5}, "short_seq_prob=1.5 must be at least 0 and at most 1"),
         (
             {"pairing": "full_sentences", "short_seq_prob": 0.3},
             "short_seq_prob=0.3 has no effect with pairing='full_sentences'",

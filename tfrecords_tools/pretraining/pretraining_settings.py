@@ -2,8 +2,9 @@
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
+from kbert.bounds import Bounds
 from kbert.checks import check_values
 from kbert.features import Feature, pretraining_features
 from tfrecords_tools.corpus.documents import TextFormat
@@ -44,9 +45,9 @@ class PretrainingSettings:
     do_lower_case: bool | None = None
     max_seq_length: int = 128
     max_predictions_per_seq: int = 20
-    dupe_factor: int = 10
-    masked_lm_prob: float = 0.15
-    short_seq_prob: float = 0.1
+    dupe_factor: Annotated[int, Bounds(1)] = 10
+    masked_lm_prob: Annotated[float, Bounds(above=0, below=1)] = 0.15
+    short_seq_prob: Annotated[float, Bounds(0, 1)] = 0.1
     do_whole_word_mask: bool = False
     max_ngram_size: int = 1
     pairing: Literal["sentence_pairs", "full_sentences", "sentence_order"] = "sentence_pairs"
@@ -55,8 +56,8 @@ class PretrainingSettings:
     text_field: str = "text"
     split_sentences: str = ""
     errors: Literal["fail", "skip"] = "fail"
-    seed: int = 12345
-    num_shards: int = 8
+    seed: Annotated[int, Bounds(0)] = 12345
+    num_shards: Annotated[int, Bounds(1)] = 8
     compression: Literal["none", "gzip"] = "none"
 
     def __post_init__(self):
@@ -72,14 +73,6 @@ class PretrainingSettings:
                 f"max_seq_length - 3 = {self.max_seq_length - 3}; max_seq_length x masked_lm_prob = "
                 f"{max(1, self._wanted())} is a good choice."
             )
-        if self.dupe_factor < 1:
-            raise ValueError(f"dupe_factor={self.dupe_factor} must be at least 1.")
-        if not 0.0 < self.masked_lm_prob < 1.0:
-            raise ValueError(
-                f"masked_lm_prob={self.masked_lm_prob} must be above 0 and below 1; BERT has 0.15."
-            )
-        if not 0.0 <= self.short_seq_prob <= 1.0:
-            raise ValueError(f"short_seq_prob={self.short_seq_prob} must lie between 0 and 1; BERT has 0.1.")
         if not self.has_pairs and self.short_seq_prob != PretrainingSettings.short_seq_prob:
             raise ValueError(
                 f"short_seq_prob={self.short_seq_prob} has no effect with pairing={self.pairing!r}, which "
@@ -90,10 +83,6 @@ class PretrainingSettings:
                 f"max_ngram_size={self.max_ngram_size} must lie between 1 and max_predictions_per_seq="
                 f"{self.max_predictions_per_seq}; ALBERT has 3."
             )
-        if self.seed < 0:
-            raise ValueError(f"seed={self.seed} must not be negative.")
-        if self.num_shards < 1:
-            raise ValueError(f"num_shards={self.num_shards} must be at least 1.")
         self.text_format()
 
     def text_format(self) -> TextFormat:

@@ -97,9 +97,7 @@ def match(
                         f"not float of shape {expected}"
                     )
                 continue
-            matched[row.kbert] = tensor.as_finite_float32(
-                f"{report.path}: {shown_name(original)}", transposed
-            )
+            matched[row.kbert] = tensor.as_float32(transposed, f"{report.path}: {shown_name(original)}")
             report.taken.append((original, row.kbert, _how(tensor, transposed)))
     if wrong:
         raise ValueError(
@@ -163,7 +161,7 @@ def _check_tied(stored, by_outside, matched, report):
 
 def _are_equal(tensor, kept, what):
     comparable = tensor.shape == kept.shape and tensor.is_float
-    return comparable and np.array_equal(tensor.as_finite_float32(what).read(), kept.read())
+    return comparable and np.array_equal(tensor.as_float32(what=what).read(), kept.read())
 
 
 def _how(tensor, transposed):

@@ -150,7 +150,7 @@ def _dense_tensors(config, width, stored, file):
             )
         tensors[name] = (
             f"{file.parent.name}: {outside}",
-            tensor.as_finite_float32(f"{file}: {outside}", is_matrix),
+            tensor.as_float32(is_matrix, f"{file}: {outside}"),
         )
     return tensors
 

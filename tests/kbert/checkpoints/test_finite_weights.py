@@ -60,9 +60,9 @@ def test_float64_beyond_float32_is_refused_and_not_made_infinite(tmp_path, monke
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
 def test_short_floats_are_checked_too(dtype):
-    tensor = stored_array(np.array([1.0, np.inf], dtype)).as_finite_float32("file: name")
+    tensor = stored_array(np.array([1.0, np.inf], dtype)).as_float32(what="file: name")
     with pytest.raises(ValueError, match=r"^file: name is inf at \(1,\); "):
         tensor.read()
-    scalar = stored_array(np.array(np.nan, dtype)).as_finite_float32("file: name")
+    scalar = stored_array(np.array(np.nan, dtype)).as_float32(what="file: name")
     with pytest.raises(ValueError, match="^file: name is nan; "):
         scalar.read()
