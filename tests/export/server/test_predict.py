@@ -59,13 +59,13 @@ def test_status_metadata_and_versions(asked):
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (b"", "is no JSON"),
+        (b"", "is not valid JSON"),
         (b"[1]", "must be an object"),
-        (b'{"instances": ["\xff"]}', "is not UTF-8"),
-        (b'{"instances": ["a"]} garbage', "is no JSON"),
+        (b'{"instances": ["\xff"]}', "'utf-8' codec"),
+        (b'{"instances": ["a"]} garbage', "is not valid JSON"),
         (b'{"instances": ' + b"[" * 50_000, "nested too deeply"),
         (b'{"instances": ' + b"[" * 300 + b"]" * 300 + b"}", "more than 8 lists inside each other"),
-        (b'{"instances": [' + b"1" * 5000 + b"]}", "is no JSON"),
+        (b'{"instances": [' + b"1" * 5000 + b"]}", "is not valid JSON"),
         (b'{"instances": [' + b"1" * 300 + b"]}", "is no text"),
         (b'{"instances": ["\\ud800"]}', "half of a surrogate pair"),
         ({}, 'either "instances" (rows) or "inputs"'),

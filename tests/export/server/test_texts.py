@@ -192,7 +192,7 @@ def test_texts_are_ranked_as_in_python(ranking):
 @pytest.mark.parametrize(
     ("path", "body", "status", "words"),
     [
-        ("/v1/embeddings", b"{", 400, "The body is no JSON"),
+        ("/v1/embeddings", b"{", 400, "The body is not valid JSON"),
         ("/v1/embeddings", {}, 400, "input is missing; expected a text"),
         ("/v1/embeddings", {"input": [[1, 2]]}, 400, "check_embedding_ctx_length=False"),
         ("/v1/embeddings", {"input": "a", "model": "gpt"}, 404, "'e5_tiny' is"),
