@@ -8,6 +8,8 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from absl import logging
+
 from kbert.extras import require
 from kbert.files.whole_file import write_text
 
@@ -25,16 +27,14 @@ class BeamPool:
       folder: one that all workers see; it exists when `map` is called.
 
     Raises:
-      ValueError: when Apache Beam is not installed.
+      ValueError: when Apache Beam is not installed, or for an option or a runner that it does not know.
     """
 
     num_workers = 1  # as seen from here: all results come together, when the pipeline ends
 
     def __init__(self, options: str, folder: Path):
         require("beam", "--runner=beam")
-        from apache_beam.options.pipeline_options import PipelineOptions
-
-        self._options = PipelineOptions(shlex.split(options))
+        self._options = _parse(options)
         self._refusal = folder / "refusal.txt"
 
     def __enter__(self) -> "BeamPool":
@@ -60,6 +60,30 @@ class BeamPool:
         if self._refusal.is_file():
             raise ValueError(self._refusal.read_text(encoding="utf-8"))
         yield from (None for _ in items)
+
+
+def _parse(text):
+    """Beam's options. Beam itself leaves out what it does not know, and then runs on this machine."""
+    from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
+    from apache_beam.runners import DirectRunner, create_runner
+
+    words = shlex.split(text)
+    for before, word in zip(["", *words], words, strict=False):
+        if not word.startswith("--") and (not before.startswith("--") or "=" in before):
+            raise ValueError(f"--beam_options holds {word!r}, which is no option; write --NAME=VALUE.")
+    options = PipelineOptions(words)
+    runner = options.view_as(StandardOptions).runner or StandardOptions.DEFAULT_RUNNER
+    made = create_runner(runner)  # imports its module, with its own options
+    kept = options.get_all_options(retain_unknown_options=True)
+    unknown = ", ".join(f"--{name}" for name in sorted(kept.keys() - options.get_all_options().keys()))
+    if unknown and isinstance(made, DirectRunner):
+        raise ValueError(
+            f"--beam_options has {unknown}, which Beam does not know with --runner={runner}, the runner of "
+            "this machine; mend the name or leave it out."
+        )
+    if unknown:
+        logging.warning("Beam itself does not know %s of --beam_options; --runner=%s may.", unknown, runner)
+    return options
 
 
 def _call_or_note(function, refusal, item):
