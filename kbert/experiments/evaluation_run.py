@@ -40,6 +40,13 @@ def run_evaluation(loaded: LoadedModel, eval_file, input_dir, held_out, batch_si
     Returns:
       (task, metrics), as `evaluate` does.
     """
+    strategy = tf.distribute.get_strategy()
+    if (replicas := strategy.num_replicas_in_sync) > 1:
+        raise ValueError(
+            f"an evaluation runs on one device, and this one stands in the scope of a strategy of {replicas} "
+            "replicas, each of which would count every example: call it outside of `with strategy.scope():`, "
+            "where the same model may be asked."
+        )
     _require_examples(loaded, eval_file, outputs)
     if held_out and not (eval_file and "held_out" in loaded.run.details):
         raise ValueError(not_held_out(loaded.source))
@@ -56,7 +63,6 @@ def run_evaluation(loaded: LoadedModel, eval_file, input_dir, held_out, batch_si
     with naming_damaged_records(data):
         rows = make_rows(data, task, loaded.text_inputs)
         batches = evaluation_batches(rows, batch_size, loaded.training_config.pad_to_longest)
-        strategy = tf.distribute.get_strategy()
         evaluation_step = EvaluationStep(task, model, strategy, for_page=bool(outputs.html_file))
         records = data.manifest.num_examples if data.manifest else 0  # batches of a file know their number
         metrics = evaluate_batches(

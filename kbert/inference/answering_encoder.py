@@ -152,7 +152,9 @@ def answering_model(model, precision: str = "float32") -> keras.Model | Answerin
             return AnsweringSparseHead(layer, precision)
         return encoder if layer is model.encoder else layer
 
-    answering = keras.models.clone_model(model, clone_function=answering_layer)
+    # Of a compiled model Keras would also clone the losses, the metrics and the optimizer, or fail to.
+    graph = keras.Model(model.input, model.output, name=model.name)
+    answering = keras.models.clone_model(graph, clone_function=answering_layer)
     answering.encoder = encoder
     object.__setattr__(answering, "trained", model)  # Keras would count its weights as others
     return answering

@@ -22,19 +22,34 @@ def model_as_checkpoint(loaded) -> BertCheckpoint:
       loaded: the `LoadedModel`.
 
     Raises:
-      ValueError: when its run is gone.
+      ValueError: when its run is gone, or a weight is none of the task's model, as of an adapter of Keras.
     """
     # Frozen ones too: Keras takes a layer that is not `trainable` out of `trainable_variables`.
     weights, run = loaded.model.weights, loaded.run
     if run is None:
         description = loaded.known_description
+        _require_known(weights, description)
     else:
         description = describe_run(run, loaded.checkpoint, Report(KBERT, str(run.path)))
+        _require_known(weights, description)
         stored = {variable.path: stored_variable(variable) for variable in weights}
         description = with_trained(description, run, stored, loaded.source)
         _warn_of_another_choice(loaded, description.known_task.chosen)
     description = dataclasses.replace(description, max_seq_length=loaded.max_seq_length)
     return description.with_weights({variable.path: variable.numpy() for variable in weights})
+
+
+def _require_known(weights, description):
+    """Raises ValueError for weights that a file could not have, or not as the layers compute with them."""
+    known = description.shapes
+    for variable in weights:
+        if variable.path not in known or variable.dtype != "float32":
+            raise ValueError(
+                f"{description.source}: {variable.path} ({variable.dtype}) is no weight of kbert's "
+                f"{description.task} model: Keras's `enable_lora` and `quantize` change what layers compute "
+                'with. Save the Keras model, loaded.model.save("model.keras"), which adds adapters to '
+                "their weights."
+            )
 
 
 def _warn_of_another_choice(loaded, chosen):

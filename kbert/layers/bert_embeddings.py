@@ -57,7 +57,7 @@ class BertEmbeddings(EncoderLayer):
         if config.embedding_size is not None:
             self.projection = self.make_dense("projection", width, config.hidden_size)
         if config.relative_attention_num_buckets:
-            self.position_bias = PositionBias(config, name="position_bias")
+            self.position_bias = PositionBias(config, dtype="float32", name="position_bias")
             self.position_bias.build((*input_ids_shape, config.hidden_size))
         self.dropout_layer = Dropout(config.hidden_dropout_prob, dtype=self.dtype_policy, name="dropout")
         self.built = True

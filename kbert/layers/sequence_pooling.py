@@ -42,12 +42,14 @@ class Pooler(EncoderLayer):
         self.layer_norm = None
         if config.normalize_first:
             self.layer_norm = self.make_norm("layer_norm", config.hidden_size)
-        self.pooling = SequencePooling(config.classifier_pooling)
+        is_first = config.classifier_pooling == "cls"
+        self.pooling = None if is_first else SequencePooling(config.classifier_pooling)
         self.built = True
 
     def call(self, sequence_output, input_mask=None):
-        first = self.config.classifier_pooling == "cls"
-        pooled = self.dense(sequence_output[:, 0] if first else self.pooling(sequence_output, input_mask))
+        pooling = self.pooling
+        pooled = sequence_output[:, 0] if pooling is None else pooling(sequence_output, input_mask)
+        pooled = self.dense(pooled)
         return pooled if self.layer_norm is None else self.layer_norm(pooled)
 
     def compute_output_spec(self, sequence_output, input_mask=None):

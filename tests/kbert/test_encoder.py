@@ -159,6 +159,16 @@ def test_an_encoder_without_pooler_has_no_weight_without_gradient():
         encoder.with_outputs("pooled_output")
 
 
+@pytest.mark.parametrize("settings", [MPNET, MODERN, {}], ids=["MPNet", "ModernBERT", "BERT"])
+def test_no_global_policy_changes_the_weights_of_a_float32_encoder(settings):
+    keras.config.set_dtype_policy("bfloat16")
+    try:
+        encoder = BertEncoder(tiny_encoder_config(**settings), dtype="float32")
+    finally:
+        keras.config.set_dtype_policy("float32")
+    assert {weight.dtype for weight in encoder.weights} == {"float32"}
+
+
 # ------------------------------------------------------------------------------------- padding
 
 

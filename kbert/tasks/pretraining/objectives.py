@@ -163,8 +163,7 @@ class MaskedLM(Task):
         """Features `input_ids`, `input_mask`, `segment_ids`, `masked_lm_positions` -> float32
         `masked_lm_logits` (batch, predictions, vocab_size) and, if there is a second head,
         `next_sentence_logits` (batch, 2)."""
-        if not self.next_sentence:
-            encoder = encoder.with_outputs("sequence_output")
+        encoder = encoder.with_outputs("sequence_output", *["pooled_output"] * self.next_sentence)
         inputs = masked_lm_inputs(encoder)
         encoded = encoder({name: inputs[name] for name in encoder.input})
         masked_lm = masked_lm_head(encoder)

@@ -116,6 +116,7 @@ class SequenceTask(Task):
 
     def build_model(self, encoder):
         """Encoder inputs -> what `outputs` makes of the logits."""
+        encoder = encoder.with_outputs("pooled_output")
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in encoder.input}
         head = classification_head.ClassificationHead(
             encoder.config, len(self.labels) or 1, dtype=encoder.policy, name=_HEAD

@@ -3,6 +3,7 @@
 from collections import Counter
 from pathlib import Path
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -120,6 +121,25 @@ def test_a_modernbert_that_reads_one_vector(pooling):
     expected, found = (answers(m, inputs)["logits"].numpy() for m in (model, answering_model(model)))
     begins = inputs["input_mask"][:, 0] > 0
     np.testing.assert_allclose(found[begins], expected[begins], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if "pooler" in {p.name for p in make_task(name).parts}]
+)
+def test_no_task_computes_tokens_that_nobody_reads(name):
+    answering = answering_model(make_task(name).build_model(BertEncoder(tiny_encoder_config())))
+    reads_tokens = any(part.reads == "masked_positions" for part in make_task(name).parts)
+    assert set(answering.encoder.outputs) == {"pooled_output", *["sequence_output"] * reads_tokens}
+
+
+def test_a_compiled_model_answers_with_metrics_that_cannot_be_read_back():
+    model = random_classifier()
+    inputs = random_inputs(model.encoder.config, 3, 7)
+    expected = answers(answering_model(model), inputs)["logits"]
+    model.compile(keras.optimizers.AdamW(), metrics={"probabilities": [lambda y, p: p[0]], "logits": []})
+    answering = answering_model(model)
+    np.testing.assert_array_equal(answers(answering, inputs)["logits"], expected)
+    assert not answering.compiled and set(answering.output) == set(model.output)
 
 
 @pytest.mark.parametrize("embedding_size", [None, 6])

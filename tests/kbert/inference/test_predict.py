@@ -139,6 +139,14 @@ def test_texts_whose_sigmoids_are_equal_are_ranked_by_the_numbers_before_it():
     assert loaded.rank("jump", texts, top_k=2) == ranked[:2]
 
 
+def test_an_evaluation_in_the_scope_of_several_replicas_is_refused(labelled_files, monkeypatch):
+    """Each of them would count every example."""
+    monkeypatch.setattr(tf.distribute, "get_strategy", lambda: SimpleNamespace(num_replicas_in_sync=2))
+    loaded = random_task_model(TASKS["sequence_classification"](["quiet", "loud"]))
+    with pytest.raises(ValueError, match=r"of a strategy of 2 replicas.* call it outside of `with"):
+        loaded.evaluate(labelled_files[1])
+
+
 def test_an_encoder_without_a_pooling_ranks_by_the_vectors_that_it_embeds():
     encoder, texts = random_task_model(TASKS["encoder"]()), ["walk", "the play", "jump the a"]
     scores = encoder.similarity(encoder.embed(["jump"]), encoder.embed(texts))[0]

@@ -12,9 +12,10 @@ from kbert.config.dense_config import DenseConfig
 from kbert.config.pooling_config import PoolingConfig
 from kbert.files.stored_tensor import stored_array
 from kbert.inference.loading import open_model
+from kbert.tasks import TASKS
 from tests.conftest import tiny_finetuning_config
 from tests.kbert.checkpoints.random_checkpoint import DISTILBERT, random_checkpoint
-from tests.kbert.inference.random_model import TEXTS
+from tests.kbert.inference.random_model import TEXTS, random_task_model
 
 POOLER = {"pooler/dense/kernel", "pooler/dense/bias"}
 
@@ -60,6 +61,21 @@ def test_weights_that_are_no_numbers_replace_nothing(tmp_path, format):
         loaded.save(tmp_path / "there", format, overwrite=True)
     read_checkpoint(tmp_path / "there").tensors[variable.path].read()
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
+
+
+@pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize` method")
+def test_adapters_and_quantized_weights_of_keras_are_not_left_out(tmp_path):
+    adapted, quantized = (random_task_model(TASKS["sequence_classification"](["a", "b"])) for _ in range(2))
+    adapted.model.get_layer("classification").dense.enable_lora(2)
+    expected = quantized.model(quantized.inputs(TEXTS))["probabilities"]
+    quantized.model.quantize("int8")
+    assert quantized.model.encoder.pooler.dense.kernel.dtype == "int8"
+    found = quantized.model(quantized.inputs(TEXTS))["probabilities"]
+    np.testing.assert_allclose(found, expected, atol=0.05)
+    for loaded, name in ((adapted, "classification/dense/lora_kernel_a"), (quantized, "pooler/dense/kernel")):
+        with pytest.raises(ValueError, match=f"{name} .* is no weight of kbert's sequence_classification"):
+            loaded.save(tmp_path / "run")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("task", ["encoder", "cosine_similarity"])

@@ -144,6 +144,15 @@ def test_what_is_frozen_stays_frozen_in_a_file(tmp_path):
     assert len(loaded.trainable_variables) == len(loaded.weights)
 
 
+@pytest.mark.parametrize(
+    "name", ["sequence_classification", "multiple_choice", "next_sentence", "pretraining"]
+)
+def test_a_task_that_reads_the_pooler_says_that_there_is_none(name):
+    encoder = BertEncoder(tiny_encoder_config(), outputs=["sequence_output"])
+    with pytest.raises(ValueError, match='this encoder has no pooler; build it with "pooled_output"'):
+        make_task(name).build_model(encoder)
+
+
 def test_float16_scales_the_loss():
     """Gradients of a scaled-down loss are 0 in float16."""
     model = make_task("sequence_classification").build_model(BertEncoder(calm_config(), "mixed_float16"))
