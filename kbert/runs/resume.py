@@ -1,5 +1,6 @@
 """Whether a run may be resumed with the settings and data that are given now."""
 
+import copy
 import json
 import re
 
@@ -46,7 +47,7 @@ def require_same_run(run, config, details: dict):
       ValueError: naming the settings that differ, or when the content of the training data has changed, or
         that of data which stop it early.
     """
-    recorded = to_dict(run.config) | run.details | TASKS.to_record(run.task())
+    recorded = to_dict(run.config) | copy.deepcopy(run.details) | TASKS.to_record(run.task())
     current = to_dict(config) | json.loads(json.dumps(details))
     if config.distillation is not None and config.distillation.init_layers:
         for entries in (recorded, current):  # `teacher_digest` tells the teacher, wherever it lies
@@ -93,6 +94,9 @@ def _compare_data(path, recorded, current):
     elif data["train"] == current_data["train"]:
         for entries in (recorded, current):
             entries.pop("train_file", None)
+            for phase in (entries, *entries.get("records_of_phases", ())):
+                for name in ("input_files", "vocab_file"):  # what the records were made of
+                    phase.get("records", {}).pop(name, None)
     else:
         raise ValueError(
             f"run_dir={path} was trained on other data: the content of its training data has changed "

@@ -165,6 +165,20 @@ def test_other_training_data_are_refused_and_the_same_under_another_name_taken(t
     assert "was evaluated on other data so far" in caplog.text
 
 
+def records_of(path, dynamic=False):
+    settings = {"input_files": path, "vocab_file": [path], "dynamic": dynamic}
+    return of_data(["a"]) | {"records": settings, "records_of_phases": [{"records": settings}]}
+
+
+def test_the_same_records_that_were_made_of_other_paths_are_taken(tmp_path, vocabulary):
+    arguments = (tmp_path / "run", tiny_pretraining_config())
+    RunDirectory.create_or_resume(*arguments, records_of("here"), vocabulary)
+    again = RunDirectory.create_or_resume(*arguments, records_of("elsewhere"), vocabulary)
+    assert again.details["records"]["input_files"] == "here", "the run keeps what it began with"
+    with pytest.raises(ValueError, match=r"differs in records\.dynamic .*; records_of_phases\.0\.records"):
+        RunDirectory.create_or_resume(*arguments, records_of("here", dynamic=True), vocabulary)
+
+
 @pytest.mark.parametrize("data", ["e", ["e", {"masks": 3}]], ids=["finetuning", "pretraining"])
 def test_a_run_that_is_evaluated_only_before_or_only_from_now_on_says_so(tmp_path, vocabulary, caplog, data):
     nothing = None if data == "e" else []
