@@ -145,7 +145,8 @@ def _note_dropouts(values, family, path, report):
 def _encoder_config(values, model_type, skipped_positions, path, report):
     family = FAMILIES[model_type]
     settings = {"hidden_act": "gelu"} | family.defaults
-    settings |= {ours: values[theirs] for ours, theirs in family.keys.items() if theirs in values}
+    keys = {name: name for name in MASKED_LM_KEYS} | family.keys  # the first are kbert's own
+    settings |= {ours: values[theirs] for ours, theirs in keys.items() if theirs in values}
     settings |= _second_names(values, family, path)
     theirs = json_value(settings, "hidden_act", str, path, "gelu")
     if theirs not in _ACTIVATIONS:

@@ -154,6 +154,14 @@ def test_a_masked_lm_head_that_transformers_would_compute_otherwise_is_refused(s
     assert read_checkpoint(tmp_path / "m").encoder == model.encoder
 
 
+@pytest.mark.parametrize("shape", [{}, DISTILBERT, MODERNBERT], ids=["bert", "distilbert", "modernbert"])
+def test_settings_without_a_key_of_transformers_come_back_in_every_family(shape, tmp_path):
+    own = {"masked_lm_hidden_act": "relu", "masked_lm_layer_norm_eps": 0.25}
+    model = random_checkpoint("masked_lm", **shape | own)
+    write_checkpoint(model, tmp_path / "m", "hugging_face", ["masked_lm_settings"])
+    assert read_checkpoint(tmp_path / "m").encoder == model.encoder
+
+
 FOR_TASKS = {
     "masked_lm": "MaskedLM",
     "multiple_choice": "MultipleChoice",
