@@ -159,6 +159,12 @@ def _read_config(config, overrides, max_seq_length) -> FinetuningConfig:
     if task_files(settings.task) is None:
         raise ValueError(f"task={settings.task!r} does not read labelled files; choose another task.")
     require_records(TASKS[settings.task])
+    for name in ("max_train_examples", "dev_split"):
+        if value := getattr(settings, name):
+            raise ValueError(
+                f"{name}={value} chooses examples when a training reads the file, but records hold all of "
+                f"it; leave {name} out (override {name}=null), or cut the file."
+            )
     return settings
 
 
