@@ -59,12 +59,10 @@ def read_collection(corpus_file: str | Path, queries_file: str | Path, qrels_fil
     corpus, queries = read_corpus(corpus_file), _read_texts(queries_file, _query_text)
     first: dict[str, int] = {}
     position_of = {name: first.setdefault(text.whole, len(first)) for name, text in corpus.items()}
-    judged: dict[str, dict[int, float]] = {}
     known = {"query-id": (queries, queries_file), "corpus-id": (corpus, corpus_file)}
-    for query, text, gain in _read_judgments(Path(qrels_file), known):
-        gains, position = judged.setdefault(query, {}), position_of[text]
-        if gain > 0:
-            gains[position] = max(gain, gains.get(position, 0.0))
+    judged = {
+        query: _gains(scores, position_of) for query, scores in _read_scores(Path(qrels_file), known).items()
+    }
     if alone := [query for query, gains in judged.items() if not gains]:
         raise ValueError(
             f"{qrels_file}: {len(alone):,} queries have no text with a score above 0: "
@@ -80,6 +78,15 @@ def read_collection(corpus_file: str | Path, queries_file: str | Path, qrels_fil
         list(first), [text_ids[n] for n in range(len(first))],
         [queries[name] for name in judged], list(judged), list(judged.values()), own_texts,
     )  # fmt: skip
+
+
+def _gains(scores, position_of) -> dict[int, float]:
+    """Position -> gain of the relevant texts; of equal texts the largest counts."""
+    gains: dict[int, float] = {}
+    for text, gain in scores.items():
+        if gain > 0:
+            gains[position_of[text]] = max(gain, gains.get(position_of[text], 0.0))
+    return gains
 
 
 def read_corpus(path: str | Path) -> dict[str, CorpusText]:
@@ -118,6 +125,23 @@ def _read_texts(path, read) -> dict:
         some = ", ".join(empty[:_MOST_SHOWN])
         logging.warning("%s: %s texts are empty (%s).", path, f"{len(empty):,}", some)
     return texts
+
+
+def _read_scores(path, known) -> dict[str, dict[str, float]]:
+    """query -> text -> its score; of one that stands twice the last counts, as in BEIR's GenericDataLoader."""
+    judged: dict[str, dict[str, float]] = {}
+    changed = []
+    for query, text, gain in _read_judgments(path, known):
+        scores = judged.setdefault(query, {})
+        if scores.get(text, gain) != gain:
+            changed.append(f"{query} {text}")
+        scores[text] = gain
+    if changed:
+        logging.warning(
+            "%s: %s pairs stand there again with another score (%s); the last one counts, as in BEIR.",
+            path, f"{len(changed):,}", ", ".join(changed[:_MOST_SHOWN]),
+        )  # fmt: skip
+    return judged
 
 
 def _read_judgments(path, known) -> Iterator[tuple[str, str, float]]:

@@ -38,6 +38,15 @@ def test_equal_texts_are_one_and_their_best_gain_counts(tmp_path):
     assert found.judgments == [{0: 2.0}, {1: 1.0}]
 
 
+def test_of_a_pair_that_is_judged_twice_the_last_score_counts_as_in_beir(tmp_path, caplog):
+    again = ["q1\td3\t1", "q1\td2\t0", "2\td2\t3"]
+    found = read_collection(*write(tmp_path, qrels=[*QRELS, *again]))
+    assert found.judgments == [{0: 1.0}, {1: 3.0}]
+    assert "2 pairs stand there again with another score (q1 d3, 2 d2); the last" in caplog.text
+    with pytest.raises(ValueError, match="1 queries have no text with a score above 0: 2;"):
+        read_collection(*write(tmp_path, qrels=[*QRELS, "2\td2\t0"]))
+
+
 def test_empty_texts_are_said(tmp_path, caplog):
     found = read_collection(*write(tmp_path, corpus=[*CORPUS, {"_id": "d4", "text": ""}]))
     assert found.texts[-1] == "" and "1 texts are empty (line 4)" in caplog.text
