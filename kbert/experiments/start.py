@@ -34,7 +34,8 @@ class Start:
     Attributes:
       vocabulary: the `Vocabulary`, or None when none was given.
       encoder: the `EncoderConfig`, or None when none was given.
-      pooling: how the checkpoint makes one vector of a text, a `PoolingConfig`; None where it does not say.
+      pooling: how the checkpoint, or without one the teacher, makes one vector of a text, a `PoolingConfig`;
+        None where it does not say.
       activation: how the checkpoint makes a score of its output, see `Task.with_activation`.
       details: what run.json records of it.
 
@@ -69,6 +70,8 @@ class Start:
             is_default = is_open and isinstance(task.pooling, PoolingConfig) and read.pooling is None
             if is_default and self.has_weights:
                 warn_of_mean(read.source, read.first_format, "the training", "set task_settings.pooling")
+        elif self._teacher:  # both read the same texts: with the prompts that the teacher was made for
+            self.pooling = self._teacher.checkpoint.pooling
         self.details = {"init_checkpoint": str(init.checkpoint) if init.checkpoint else None}
         if self._teacher:
             self.details["teacher_digest"] = self._teacher.digest

@@ -128,7 +128,7 @@ def _read_texts(path, read) -> dict:
 
 
 def _read_scores(path, known) -> dict[str, dict[str, float]]:
-    """query -> text -> its score; of one that stands twice the last counts, as in BEIR's GenericDataLoader."""
+    """query -> text -> its score; the last of several counts, as in BEIR's GenericDataLoader."""
     judged: dict[str, dict[str, float]] = {}
     changed = []
     for query, text, gain in _read_judgments(path, known):

@@ -7,14 +7,19 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from kbert.checkpoints.formats import read_checkpoint
+from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.config import DistillationConfig
+from kbert.config.pooling_config import PoolingConfig
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import finetune
+from kbert.experiments.init import Init
 from kbert.experiments.pretraining import pretrain
+from kbert.experiments.start import Start
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
+from kbert.tasks import TASKS
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
+from tests.kbert.checkpoints.random_checkpoint import random_checkpoint
 from tests.kbert.training.run_contents import assert_same_runs
 
 PROJECTION = "distillation_projection/kernel"
@@ -87,3 +92,19 @@ def test_a_student_starts_from_layers_of_its_teacher(pretraining_run, records_di
         np.testing.assert_allclose(variable, expected, atol=1e-6, err_msg=variable.path)
     (line,) = [line for line in read_metrics(run.metrics_file) if line["split"] == "train"]
     assert {"soft_masked_lm_loss", "soft_next_sentence_loss", "cosine_loss"} <= line.keys()
+
+
+@pytest.mark.parametrize("task", ["multiple_negatives_ranking", "late_interaction"])
+def test_a_student_of_random_weights_reads_texts_as_its_teacher(tmp_path, task):
+    """The states that it learns are of texts with the teacher's prompts, and so are its answers."""
+    pooling = PoolingConfig("cls", False, prompts={"query": "a "}, similarity_fn_name="dot")
+    teacher = dataclasses.replace(random_checkpoint("encoder"), pooling=pooling)
+    write_checkpoint(teacher, tmp_path / "teacher", "hugging_face")
+    settings = DistillationConfig(str(tmp_path / "teacher"), soft_label_weight=0.0, hidden_weight=1.0)
+    config = tiny_finetuning_config(task=task, distillation=settings)
+    new_task = TASKS[task].from_labels(())
+    start = Start(config, Init(), tmp_path / "run", new_task)
+    assert start.pooling == pooling and start.has_weights is False
+    student = new_task.with_pooling(start.pooling)
+    assert student.pooling.prompts == pooling.prompts
+    assert task == "late_interaction" or student.pooling == pooling
