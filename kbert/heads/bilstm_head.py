@@ -51,7 +51,7 @@ class BiLstmHead(EncoderLayer):
             self.dropouts.append(
                 Dropout(self.config.hidden_dropout_prob, dtype=policy, name=f"dropout_{number}")
             )
-        self.dense = self.make_dense("dense", self.width, self.num_labels)
+        self.dense = self.make_dense("dense", self.width, self.num_labels, dtype="float32")
         self.built = True
 
     def call(self, vectors, input_mask, training=False):
@@ -61,7 +61,7 @@ class BiLstmHead(EncoderLayer):
             vectors = lstm(dropout(vectors, training=training), mask=mask, training=training)  # (B, S, width)
             vectors = vectors * at_words  # an LSTM repeats its last output at padding
         vectors = self.dropouts[-1](vectors, training=training)
-        return ops.cast(self.dense(vectors), "float32")
+        return self.dense(vectors)
 
     def compute_output_shape(self, vectors_shape, input_mask_shape):
         return (*vectors_shape[:-1], self.num_labels)

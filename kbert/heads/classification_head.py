@@ -39,14 +39,14 @@ class ClassificationHead(EncoderLayer):
 
     def _make_dense(self, input_shape):
         initializer = fresh_weights.normal(self.config.initializer_range)
-        dense = keras.layers.Dense(
-            self.num_labels, kernel_initializer=initializer, dtype=self.dtype_policy, name="dense"
+        dense = keras.layers.Dense(  # in float32: in bfloat16 logits from 8 to 16 are multiples of 1/16
+            self.num_labels, kernel_initializer=initializer, dtype="float32", name="dense"
         )
         dense.build(input_shape)
         return dense
 
     def call(self, vectors, training=False):
-        return ops.cast(self.dense(self.dropout_layer(vectors, training=training)), "float32")
+        return self.dense(self.dropout_layer(vectors, training=training))
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], self.num_labels)
@@ -85,7 +85,7 @@ class TokenClassificationHead(ClassificationHead):
         return dense, self.make_norm("layer_norm", width)
 
     def _make_dense(self, input_shape):
-        return self.make_dense("dense", input_shape[-1], self.num_labels)
+        return self.make_dense("dense", input_shape[-1], self.num_labels, dtype="float32")
 
     def call(self, vectors, training=False):
         for layer in (self.transform, self.layer_norm):

@@ -163,6 +163,33 @@ def test_float16_scales_the_loss():
     assert history[-1] < history[0] and model.dtype_policy.variable_dtype == "float32"
 
 
+HEADS = [
+    name
+    for name in NAMES
+    if any(part.reads == "pooled_output" or part.has_labels for part in make_task(name).parts)
+]
+
+
+@pytest.mark.parametrize("name", sorted({*HEADS, "question_answering"}))
+@pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
+def test_logits_of_labels_are_not_rounded_to_16_bits(name, policy):
+    """In bfloat16 those from 8 to 16 are multiples of 1/16: ties that no score knows."""
+    config = tiny_encoder_config(num_hidden_layers=1)
+    model = make_task(name).build_model(BertEncoder(config, policy))
+    randomize(model)
+    outputs = model(features(model, make_batch(name, config)), training=False)
+    names = [
+        output
+        for output in outputs
+        if output in ("logits", "prediction", "start_logits", "next_sentence_logits")
+    ]
+    assert names
+    for output in names:
+        values = tf.reshape(outputs[output], [-1])
+        rounded = tf.cast(tf.cast(values, policy.removeprefix("mixed_")), "float32")
+        assert values.dtype == "float32" and np.mean(rounded == values) < 0.2, output
+
+
 def test_fit_with_features_and_labels_apart_and_weights():
     config = calm_config()
     model = SequenceClassification(("a", "b", "c")).build_model(BertEncoder(config))
