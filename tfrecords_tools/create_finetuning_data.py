@@ -27,7 +27,7 @@ from kbert.input_pipelines.records.record_folders import require_records
 from kbert.input_pipelines.tables.table_paths import require_one_split
 from kbert.manifest import Manifest, describe_shards
 from kbert.tasks import TASKS
-from kbert.tasks.file_columns import check_file, require_read, task_files
+from kbert.tasks.file_columns import check_file, require_files, require_read
 from kbert.tokenization import text_inputs
 from kbert.tokenization.unknown_pieces import warn_of_unknown_pieces
 from kbert.tokenization.written_tokens import say_written_tokens
@@ -155,9 +155,7 @@ def _read_config(config, overrides, max_seq_length) -> FinetuningConfig:
         length = f"max_seq_length={max_seq_length}"
         overrides.append(FlagOverride(length, f"--{length}"))
     settings = load_config(FinetuningConfig, config, overrides)
-    TASKS.require(settings.task)
-    if task_files(settings.task) is None:
-        raise ValueError(f"task={settings.task!r} does not read labelled files; choose another task.")
+    require_files(settings.task)
     require_records(TASKS[settings.task])
     for name in ("max_train_examples", "dev_split"):
         if value := getattr(settings, name):
@@ -180,7 +178,7 @@ def _read_vocabulary(vocab_file, tokenizer, init_checkpoint, do_lower_case, allo
 
 def _complete_dataset(settings, input_file):
     """The config's `DatasetConfig`, with the labels of the file where it lists none."""
-    files = task_files(settings.task)
+    files = require_files(settings.task)
     return files.complete_dataset(settings.dataset, files.read_examples(input_file, settings.dataset))
 
 

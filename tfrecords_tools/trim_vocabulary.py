@@ -31,10 +31,10 @@ from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.config import DatasetConfig, FinetuningConfig, load_config
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import write_json
-from kbert.input_pipelines.labelled_files import stream_records, text_cell
 from kbert.input_pipelines.tables.table_paths import names_table, source_files
 from kbert.reports.text_table import text_table
 from kbert.scripts.training_flags import Checkpoint
+from kbert.tasks.file_columns import require_files
 from kbert.tokenization import word_splitter
 from kbert.tokenization.greedy_match import GreedyMatcher
 from kbert.tokenization.python import word_splitter as python_splitter
@@ -63,10 +63,9 @@ class Texts:
 
     Args:
       input_files: texts: text or JSONL files, directories and globs, separated by commas.
-      labelled_files: instead: labelled TSV, CSV, JSONL or .parquet files, or folders of `datasets`; needs
-        `config`.
+      labelled_files: instead: labelled files, as `kbert finetune` reads them by this `config`.
       heldout_files: files of the same kind; the report says how many of their texts get other tokens.
-      config: a fine-tuning config, whose [dataset] names the columns.
+      config: a fine-tuning config, whose task and [dataset] say how labelled files are read.
     """
 
     input_files: str | None = None
@@ -82,6 +81,7 @@ def trim_vocabulary(
     files: Annotated[Sequence[str | Path], NO_FLAG],
     heldout: Annotated[Sequence[str | Path], NO_FLAG] = (),
     dataset: DatasetConfig | None = None,
+    task: Annotated[str, NO_FLAG] = "sequence_classification",
     format: Format = KBERT,
     min_count: Annotated[int, Bounds(1)] = 1,
     vocab_size: int | None = None,
@@ -97,6 +97,7 @@ def trim_vocabulary(
       files: the texts that the model is for, as `input_files` gives them.
       heldout: texts to count changes in.
       dataset: the `DatasetConfig` of labelled files; None for plain texts.
+      task: the task that the labelled files are of, which has its own forms of them.
       min_count: drop tokens that occur less often than this.
       vocab_size: the most tokens to keep, special tokens included.
       text_field: the key of the text in JSONL files of plain texts.
@@ -117,7 +118,8 @@ def trim_vocabulary(
     formats.require_free(target, overwrite, inputs=[source, *trained, *judged])
     checkpoint = formats.read_checkpoint(source, do_lower_case, allow_unmatched)
     before = require_wordpiece(checkpoint.vocabulary, "kbert trim")
-    with plain_texts(trained, dataset, text_field, _open_prompts(checkpoint, before.rules)) as texts:
+    prompts = _open_prompts(checkpoint, before.rules)
+    with plain_texts(trained, dataset, text_field, prompts, task) as texts:
         words = _words(texts, before.rules)
     tokens = trim_pieces(before.tokens, _own_tokens(checkpoint, before), words, min_count, vocab_size)
     after = before.with_tokens(tokens)
@@ -126,7 +128,7 @@ def trim_vocabulary(
         "words": _changed_words(words, before, after),
     }
     if judged:
-        with plain_texts(judged, dataset, text_field) as texts:
+        with plain_texts(judged, dataset, text_field, task=task) as texts:
             report["heldout"] = changed_texts(_lines(texts), before, after)
     formats.write_checkpoint(
         resizing.with_vocabulary(checkpoint, after), target, format, allow_unmatched, overwrite
@@ -145,11 +147,12 @@ def main():
     texts, arguments = Texts(**flag_values(Texts)), flag_values(trim_vocabulary, _CALLED)
     files, heldout = _files(texts)
     check_output_folder(arguments["target"], [*files, *heldout, *input_folders(texts.input_files or "")])
-    dataset = load_config(FinetuningConfig, texts.config).dataset if texts.config else None
-    if dataset:
+    if texts.config:
+        config = load_config(FinetuningConfig, texts.config)
+        arguments |= {"dataset": config.dataset, "task": config.task}
         for file in (*files, *heldout):
-            next(_read_rows([file], dataset), None)  # raises where a column is missing
-    report = trim_vocabulary(**arguments, files=files, heldout=heldout, dataset=dataset)
+            next(_read_rows([file], config.dataset, config.task), None)  # raises where a column is missing
+    report = trim_vocabulary(**arguments, files=files, heldout=heldout)
     print_result(report, _closing(report, arguments["target"]), _before_and_after(report))
 
 
@@ -195,16 +198,19 @@ def labelled_texts(paths: list[str]) -> list[Path]:
 
 
 @contextlib.contextmanager
-def plain_texts(files: list[Path], dataset, text_field: str = "text", prompts=()) -> Iterator[list[Path]]:
+def plain_texts(
+    files: list[Path], dataset, text_field: str = "text", prompts=(), task: str = "sequence_classification"
+) -> Iterator[list[Path]]:
     """The texts of files, one a line in a temporary file, those of a row together.
 
     Args:
       files: what to read.
-      dataset: the `DatasetConfig` of labelled files, whose columns of texts are read; None for plain texts.
+      dataset: the `DatasetConfig` of labelled files, whose texts are read; None for plain texts.
       text_field: the key of the text in JSONL files of plain texts.
       prompts: each is a line with the first word of each text, too.
+      task: the task that the labelled files are of.
     """
-    texts = _read_lines(files, text_field) if dataset is None else _read_rows(files, dataset)
+    texts: Iterator = _read_rows(files, dataset, task) if dataset else _read_lines(files, text_field)
     with tempfile.TemporaryDirectory(prefix="trim_vocabulary_") as folder:
         path = Path(folder) / "texts.txt"
         with path.open("w", encoding="utf-8", newline="\n") as out:
@@ -220,10 +226,9 @@ def _read_lines(files, text_field):
         yield from ([line.decode("utf-8")] for line in read_unit_lines(unit, text_format, problems))
 
 
-def _read_rows(files, dataset):
+def _read_rows(files, dataset, task):
     for file in files:
-        for where, record in stream_records(file, dataset, dataset.text_columns):
-            yield [text_cell(record, name, where) for name in dataset.text_columns]
+        yield from require_files(task).read_texts(file, dataset)
 
 
 def _words(files, rules):

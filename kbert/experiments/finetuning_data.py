@@ -16,7 +16,7 @@ from kbert.input_pipelines.records.record_folders import LabelledRecords
 from kbert.input_pipelines.repeated_rows import repetitions, shared_rows
 from kbert.input_pipelines.tables.table_paths import require_one_split
 from kbert.tasks import TASKS
-from kbert.tasks.file_columns import reads_without_tensorflow, require_read, task_files
+from kbert.tasks.file_columns import reads_without_tensorflow, require_files, require_read
 
 # What `no_better_than_constant` and `is_calibration` find in names of metrics.
 _METRIC_WORDS = {"baseline", "best", "chosen"}
@@ -121,10 +121,7 @@ def open_data(config: FinetuningConfig, paths: LabelledPaths) -> FinetuningData:
       ValueError: when a file cannot be read, the task is not one that is fine-tuned, or nothing
         reads what `config.dataset` says, with the labels that were found.
     """
-    files = task_files(config.task)
-    if files is None:
-        tasks = [name for name in TASKS if task_files(name)]
-        raise ValueError(f"task={config.task!r} cannot be fine-tuned; choose one of {', '.join(tasks)}.")
+    files = require_files(config.task)
 
     def open_source(file, directory, dataset):
         if file:

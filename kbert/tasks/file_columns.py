@@ -97,6 +97,15 @@ def task_files(task: str):
     return files() if isinstance(files, type) else files
 
 
+def require_files(task: str):
+    """The `Files` of a task. ValueError for one that reads no labelled files, and for an unknown one."""
+    files = task_files(TASKS.require(task))
+    if files is None:
+        tasks = [name for name in TASKS if task_files(name)]
+        raise ValueError(f"task={task!r} cannot be fine-tuned; choose one of {', '.join(tasks)}.")
+    return files
+
+
 def require_read(task: str, dataset: DatasetConfig, paths: Sequence[str | Path] = ()):
     """Refuses settings of a dataset that are not the defaults and that nothing reads, before new work begins.
 

@@ -84,6 +84,12 @@ class Files:
         """The texts of an example, in order; see `Serving.row_texts`."""
         raise NotImplementedError
 
+    def read_texts(self, path, dataset: DatasetConfig) -> Iterator[tuple[str, ...]]:
+        """The texts of each row, as its example has them, whatever its label. By default the columns of
+        texts. ValueError as `read_examples`."""
+        for where, record in labelled_files.stream_records(path, dataset, dataset.text_columns):
+            yield tuple(labelled_files.text_cell(record, name, where) for name in dataset.text_columns)
+
     def texts_apart(self, examples: list) -> list[TextsApart] | None:
         """For each training example what no other example of its batch may hold; None for any."""
         return None

@@ -163,6 +163,39 @@ def test_labelled_files_are_read_as_training_reads_them(finetuned_run, tmp_path)
     assert load(tmp_path / "small").vocabulary.tokens[5:] == ("jump", "the")
 
 
+QUESTION = {"id": "1", "question": "jump", "answers": [{"text": "the", "answer_start": 0}]}
+
+
+@pytest.mark.parametrize(
+    ("task", "dataset", "name", "content"),
+    [
+        ("token_classification", {}, "a.conll", "jump X O\nthe X I-ORG\nwalks X O\n\njump X O\n"),
+        ("token_classification", {"text": "words", "label": "tags"}, "a.jsonl",
+         '{"words": ["jump", "the", "walks"], "tags": ["O", "O", "O"]}\n'),
+        ("question_answering", {}, "a.json",
+         json.dumps({"data": [{"paragraphs": [{"context": "the walks", "qas": [QUESTION]}]}]})),
+        ("question_answering", {}, "a.jsonl", json.dumps({"context": "the walks", **QUESTION}) + "\n"),
+    ],
+)  # fmt: skip
+def test_the_command_reads_the_files_of_every_task(finetuned_run, tmp_path, task, dataset, name, content):
+    file, config = tmp_path / name, tmp_path / "config.json"
+    file.write_text(content, encoding="utf-8")
+    config.write_text(json.dumps({"task": task, "dataset": dataset}))
+    result = warm_processes.run_script(
+        "tfrecords_tools.trim_vocabulary", f"--from={finetuned_run.path}", f"--to={tmp_path}/small",
+        f"--config={config}", f"--labelled_files={file}", f"--heldout_files={file}",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert sorted(load(tmp_path / "small").vocabulary.tokens[5:]) == ["##s", "a", "jump", "the", "walk"]
+
+
+def test_a_task_without_labelled_files_is_refused(finetuned_run, files, tmp_path):
+    with pytest.raises(ValueError, match="task='masked_lm' cannot be fine-tuned; choose one of seq"):
+        trim_vocabulary(
+            finetuned_run.path, tmp_path / "small", files[0], dataset=DatasetConfig(), task="masked_lm"
+        )
+
+
 def test_the_command_prints_its_report(finetuned_run, files, tmp_path):
     result = warm_processes.run_script(
         "tfrecords_tools.trim_vocabulary", f"--from={finetuned_run.path}", f"--to={tmp_path}/small",
