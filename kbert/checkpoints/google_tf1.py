@@ -8,6 +8,8 @@ import math
 import re
 from pathlib import Path
 
+from absl import logging
+
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.bert_config_file import CONFIG_FILE, encoder_values, read_encoder
 from kbert.checkpoints.conversion.checks import (
@@ -50,6 +52,8 @@ _UNCASED_FOLDER = re.compile(r"(^|[_-])uncased([_-]|$)|^(multilingual|chinese)_L
 # Keys that kbert adds to bert_config.json; the original's reader accepts any key and uses only its own.
 _LENGTH = "max_seq_length"
 _OWN_KEYS = ("do_lower_case", "labels", _LENGTH, *RULES)
+_SLOT_OF_OPTIMIZER = "an optimizer's slot"
+_OUTPUTS = ("output_weights", "output_bias")
 NOT_IN_FILE = "not in this checkpoint; initialised if a kbert model has it"
 
 
@@ -113,6 +117,7 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
     tensors = read_tensors(prefix, "TF1 checkpoint")
     tensors, originals = _without_wrapper(tensors, report)
     stored = Stored(tensors, originals, _training_state(tensors))
+    _refuse_taggers(stored, own, report)
     task, num_labels, _ = guess_task(stored, GOOGLE_TF1, report)
     labels = json_texts(own, "labels", config_file) or [str(index) for index in range(num_labels)]
     require_once(labels, f"{config_file}: labels")
@@ -156,12 +161,44 @@ def _training_state(tensors):
     for name, tensor in tensors.items():
         owner, _, last = name.rpartition("/")
         if owner and (owner in tensors or _SLOT.fullmatch(last)):
-            state[name] = "an optimizer's slot"
+            state[name] = _SLOT_OF_OPTIMIZER
         elif tensor.shape == ():  # global_step, beta1_power, loss_scale, bad_steps
             state[name] = (
                 f"a {'counter of training steps' if last == 'global_step' else 'number of the training'}"
             )
     return state
+
+
+def _refuse_taggers(stored, own, report):
+    """Refuses the head of a tagger, which others save under the names of run_classifier.py's.
+
+    A tagger reads the vectors of tokens, so the optimizer has slots for its encoder and none for its pooler.
+
+    Source: dmis-lab/biobert, run_ner.py, `create_model`; google-research/bert, optimization.py, which leaves
+    out variables without a gradient.
+    """
+    if _OUTPUTS[0] not in stored.tensors:
+        return
+    slots = [name for name, reason in stored.ignored.items() if reason == _SLOT_OF_OPTIMIZER]
+    scopes = (f"{_OUTPUTS[0]}/", "bert/encoder/", "bert/pooler/")
+    head, encoder, pooler = (any(name.startswith(scope) for name in slots) for scope in scopes)
+    if head and encoder and not pooler:
+        report.conflict(
+            _OUTPUTS[0],
+            f"{report.path}: {_OUTPUTS[0]} was trained without bert/pooler, which has no slots of an "
+            "optimizer: it is a tagger's head, such as that of BioBERT's run_ner.py, and kbert reads "
+            "run_classifier.py's; where it is allowed, the encoder is read alone",
+        )
+        for name in _OUTPUTS:
+            if stored.tensors.pop(name, None) is not None:
+                report.left_over.append((stored.original(name), "the head of a tagger; allowed"))
+    elif not (pooler or "labels" in own):
+        sentence = (
+            f"{report.path}: {_OUTPUTS[0]} is read as run_classifier.py's head; that of a tagger, such as "
+            "BioBERT's run_ner.py, has the same names"
+        )
+        report.note(sentence)
+        logging.warning("%s, and is no classifier of texts.", sentence)
 
 
 def guess_casing(folder: Path, own: dict) -> tuple[bool | None, str]:

@@ -107,7 +107,10 @@ def casing_contradiction(tokens: Iterable[str], rules: WordPieceRules) -> Contra
     impossible = evidence.capitals * rules.do_lower_case + evidence.marks * bool(rules.strip_accents)
     if not impossible or impossible <= _FEW * evidence.informative:
         return None
-    advice = "they look as if accents were kept; say strip_accents=false in tokenizer_config.json"
+    advice = (
+        "they look as if accents were kept; a folder says that by strip_accents=false, Hugging Face's in "
+        "tokenizer_config.json, Google's in bert_config.json"
+    )
     if rules.do_lower_case and evidence.looks_cased:
         advice = "this looks like a cased vocabulary; try --nodo_lower_case"
     return Contradiction(

@@ -62,6 +62,7 @@ from kbert.files.whole_file import write_json
 from kbert.heads.parts import MASKED_LM, NO_HEADS, POOLER
 from kbert.tasks import TASKS
 from kbert.tasks.similarity import prompts
+from kbert.tasks.token_classification.tag_schemes import letters_scheme
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.casing import casing_contradiction
 from kbert.tokenization.vocabulary import Vocabulary, require_wordpiece
@@ -73,6 +74,7 @@ _POSITION_ROWS, _SEGMENT_ROWS = (
 _OUTPUT_BIASES = {"cls.predictions.bias", "lm_head.bias", "vocab_projector.bias", "decoder.bias"}
 _BESIDE_CLASSIFIER = "the encoder's pooler, which this class does not use"
 _FRESH = "not in this architecture; initialised if a kbert model has it"
+_OF_TEXTS_OR_TOKENS = "classifier.weight pooler.dense.weight"
 # Tensors that a class of any family has -> the end of its name; the first that fits is taken.
 _HEADS = (
     ("cls.predictions.bias cls.seq_relationship.weight", "ForPreTraining"),
@@ -84,7 +86,7 @@ _HEADS = (
     ("qa_outputs.weight", "ForQuestionAnswering"),
     ("decoder.bias head.dense.weight", "ForMaskedLM"),
     ("classifier.weight head.dense.weight", "ForSequenceClassification"),
-    ("classifier.weight pooler.dense.weight", "ForSequenceClassification"),
+    (_OF_TEXTS_OR_TOKENS, "ForSequenceClassification"),
     ("classifier.weight pre_classifier.weight", "ForSequenceClassification"),
     ("classifier.out_proj.weight", "ForSequenceClassification"),
     ("classifier.weight sequence_summary.summary.weight", "ForMultipleChoice"),
@@ -250,7 +252,7 @@ def _read_model(
     stored = read_weights(folder, family.prefix, family.table["body"][0].outside, is_tied, report)
     _cut_tables(stored, config)
     split_projections(stored)
-    name = config.architecture or _guess_architecture(stored, family, report)
+    name = config.architecture or _guess_architecture(stored, family, config.id2label, report)
     if not needs_pooler and name.endswith("ForMaskedLM") and _OUTPUT_BIASES.isdisjoint(stored.tensors):
         report.note(f"config.json says {name}, but there is no such head: the encoder alone is read")
         name = f"{family.name}Model"
@@ -322,11 +324,26 @@ def _cut_tables(stored, config):
             stored.tensors[name] = stored.tensors[name].rows(*rows_read[name])
 
 
-def _guess_architecture(stored, family, report):
-    """The class of an old checkpoint whose config names none, according to the heads in the file."""
+def _guess_architecture(stored, family, id2label, report):
+    """The class of an old checkpoint whose config names none, according to the heads in the file.
+
+    BertForTokenClassification had a pooler until transformers 4, so its tensors are those of a classifier.
+    """
     names = stored.tensors.keys()
-    name = family.name + next(end for heads, end in _HEADS if set(heads.split()) <= names)
-    report.note(f"config.json names no architecture; its tensors are those of {name}")
+    heads, end = next((heads, end) for heads, end in _HEADS if set(heads.split()) <= names)
+    is_open = heads == _OF_TEXTS_OR_TOKENS
+    if is_open and letters_scheme([str(label) for label in (id2label or {}).values()]):
+        end, is_open = "ForTokenClassification", False
+    name = family.name + end
+    sentence = f"config.json names no architecture; its tensors are those of {name}"
+    report.note(sentence)
+    if is_open:
+        logging.warning(
+            '%s: %s, or of an old BertForTokenClassification: then write "architectures": '
+            '["BertForTokenClassification"] there.',
+            report.path,
+            sentence,
+        )
     require_readable(name, report.path)
     return name
 

@@ -105,6 +105,34 @@ def test_the_public_tiny_checkpoint_loads_whole():
         np.testing.assert_array_equal(tensors[name], value.T if how == "transposed" else value)
 
 
+def classifier(folder, without=(), **config):
+    """A classifier with the slots of its optimizer, but for those of some variables."""
+    names = foreign_files.google_names(foreign_files.random_weights(("pooler", "classification")))
+    slots = {f"{name}/adam_m": value for name, value in names.items() if not name.startswith(without)}
+    return foreign_files.write_google(folder / "uncased_m", names | slots, **config)
+
+
+def test_a_taggers_head_is_refused_by_its_optimizers_slots(tmp_path, caplog):
+    """Of dmis-lab/biobert's run_ner.py, under the names of run_classifier.py: its pooler has no gradient."""
+    folder = classifier(tmp_path, ("bert/pooler",))
+    with pytest.raises(ValueError, match="output_weights was trained without bert/pooler.*=output_weights"):
+        read_checkpoint(folder)
+    encoder = read_checkpoint(folder, allow_unmatched=["output_weights"])
+    assert (encoder.task, encoder.labels) == ("encoder", ())
+    assert dict(encoder.report.left_over)["output_bias"] == "the head of a tagger; allowed"
+    assert not caplog.text
+
+
+@pytest.mark.parametrize(
+    ("without", "config", "is_warned"),
+    [((), {}, False), (("bert/",), {}, True), (("",), {}, True), (("",), {"labels": ["a", "b", "c"]}, False)],
+)
+def test_a_head_that_may_be_a_taggers_is_warned_of(tmp_path, caplog, without, config, is_warned):
+    """Without slots nobody knows; also where the encoder was frozen. kbert's own have their labels."""
+    assert read_checkpoint(classifier(tmp_path, without, **config)).task == "sequence_classification"
+    assert ("that of a tagger, such as BioBERT's" in caplog.text) is is_warned
+
+
 FINETUNED = {
     "classification": ("sequence_classification", ("0", "1", "2")),
     "span": ("question_answering", ()),

@@ -657,3 +657,22 @@ def test_labels_that_contradict_id2label(tmp_path, setting, value):
     with pytest.raises(ValueError, match=f"config.json: {setting}.*unmatched={setting}.$"):
         read_checkpoint(folder)
     assert read_checkpoint(folder, allow_unmatched=setting).labels == ("a", "b", "c")
+
+
+TAGS = {str(index): tag for index, tag in enumerate(["O", "B-PER", "I-PER"])}
+
+
+@pytest.mark.parametrize(("id2label", "task"), [(None, "sequence"), (TAGS, "token")])
+def test_an_old_tagger_with_a_pooler_is_known_by_its_tags(tmp_path, caplog, id2label, task):
+    """BertForTokenClassification had a pooler until transformers 4; configs of 2019 name no class."""
+    weights = foreign_files.random_weights(("pooler", "classification"))
+    tensors = foreign_files.hugging_face_names(weights)
+    config = {} if id2label is None else {"id2label": id2label}
+    folder = foreign_files.write_hugging_face(tmp_path / "m", tensors, None, tokenizer={}, **config)
+    assert read_checkpoint(folder).task == f"{task}_classification"
+    assert ("or of an old BertForTokenClassification" in caplog.text) is (id2label is None)
+    edited = json.loads((folder / "config.json").read_text()) | {
+        "architectures": ["BertForTokenClassification"]
+    }
+    (folder / "config.json").write_text(json.dumps(edited))
+    assert read_checkpoint(folder).task == "token_classification"
