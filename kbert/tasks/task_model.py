@@ -171,7 +171,7 @@ class TaskModel(keras.Model):
 
     def _check_class_weight(self, class_weight, x, y):
         """Raises ValueError for weights that Keras would drop, or give to the largest of several labels."""
-        if isinstance(x, dict) and (y is None or isinstance(y, dict)):
+        if not _have_no_names(x, y):
             raise ValueError(
                 "class_weight is for labels without a name: give them as y, or the task its class_weights."
             )
@@ -234,7 +234,7 @@ class TaskModel(keras.Model):
 
     @classmethod
     def from_config(cls, config):
-        task = TASKS[config["task"]["name"]](**config["task"]["config"])
+        task = TASKS.recorded({"task": config["task"]["name"], "task_config": config["task"]["config"]})
         model = task.build_model(keras.saving.deserialize_keras_object(config["encoder"]))
         return freeze(model, config.get("frozen", ()))
 
@@ -295,6 +295,14 @@ def _masked(masks, y, y_pred, sample_weight):
             for name, value in sample_weight.items()
         }
     return y, y_pred, sample_weight
+
+
+def _have_no_names(x, y) -> bool:
+    """Whether labels come beside the features and not by name; of other iterators that is not known yet."""
+    if isinstance(x, tf.data.Dataset | keras.utils.PyDataset):
+        batch = x.element_spec if isinstance(x, tf.data.Dataset) else x[0]
+        return isinstance(batch, tuple | list) and len(batch) > 1 and not isinstance(batch[1], dict)
+    return not isinstance(x, dict) or not (y is None or isinstance(y, dict))
 
 
 def _one_array(sample_weight):

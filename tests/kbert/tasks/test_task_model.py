@@ -370,6 +370,48 @@ def test_class_weight_is_for_one_class_of_an_example(name):
             method(features(model, batch), labels, class_weight={0: 1.0, 1: 9.0})
 
 
+class Batches(keras.utils.PyDataset):
+    """One batch, as it is."""
+
+    def __init__(self, batch):
+        super().__init__()
+        self.batch = batch
+
+    def __len__(self):
+        return 1
+
+    def __getitem__(self, index):
+        return self.batch
+
+
+def test_class_weight_counts_or_is_refused_whatever_gives_the_batches():
+    """Keras drops it where labels have names, or ends in an error of its own."""
+    model = make_task("sequence_classification").build_model(BertEncoder(calm_config()))
+    batch = make_batch("sequence_classification", model.encoder.config)
+    labels = batch["label_ids"]
+    parts = features(model, batch), labels
+    model.compile(keras.optimizers.SGD(0.0))
+    weights = {0: 1.0, 1: 9.0, 2: 0.5}
+    expected = model.fit(*parts, class_weight=weights, verbose=0).history["loss"]
+    assert expected != model.fit(*parts, verbose=0).history["loss"]
+    for data in (Batches(parts), tf.data.Dataset.from_tensors(parts)):
+        assert model.fit(data, class_weight=weights, shuffle=False, verbose=0).history[
+            "loss"
+        ] == pytest.approx(expected)
+    for named in (batch, (batch,), (parts[0], {"label_ids": labels})):
+        for data in (Batches(named), tf.data.Dataset.from_tensors(named)):
+            with pytest.raises(ValueError, match="class_weight is for labels without a name"):
+                model.fit(data, class_weight=weights, shuffle=False, verbose=0)
+
+
+def test_a_file_of_a_task_that_is_not_here_says_so(tmp_path):
+    model = make_task("sequence_classification").build_model(BertEncoder(calm_config()))
+    config = model.get_config()
+    config["task"]["name"] = "sequence_clasification"
+    with pytest.raises(ValueError, match="is not known. Did you mean 'sequence_classification'"):
+        TaskModel.from_config(config)
+
+
 def test_one_more_axis_of_labels_and_weights_changes_no_loss(case):
     """A column of a table comes as (batch, 1)."""
     _, model, batch = case
