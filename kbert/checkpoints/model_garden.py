@@ -11,6 +11,8 @@ are in official/nlp/bert/tf2_encoder_checkpoint_converter.py.
 import re
 from pathlib import Path
 
+from absl import logging
+
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.bert_config_file import CONFIG_FILE, read_encoder
 from kbert.checkpoints.conversion.checks import check_sizes, decide_casing
@@ -46,6 +48,7 @@ _BODY = re.compile(
     r"(?:^|/)((?:word_embeddings|position_embedding|type_embeddings)/embeddings|embeddings/layer_norm/\w+|"
     r"embedding_projection/\w+|transformer/layer_\d+/.+|pooler_transform/\w+)$"
 )
+_OLD_HEAD = "old_head/"  # until `_name_old_head` knows which it is
 # The path of a head's variable in the graph of objects -> the name in the table. A head's own pooler stands
 # in for the encoder's.
 _HEADS = (
@@ -56,10 +59,8 @@ _HEADS = (
     (re.compile(r"^model/layer_with_weights-1/out_proj/(\w+)$"), r"classification/logits/\1"),
     (re.compile(r"^model/layer_with_weights-1/dense/(\w+)$"), r"own_pooler/\1"),
     (re.compile(r"^model/layer_with_weights-1/(kernel|bias)$"), r"token_classification/logits/\1"),
-    (
-        re.compile(r"^model/(?:span_labeling|layer_with_weights-1)/layer_with_weights-0/(\w+)$"),
-        r"span/logits/\1",
-    ),
+    (re.compile(r"^model/span_labeling/layer_with_weights-0/(\w+)$"), r"span/logits/\1"),
+    (re.compile(r"^model/layer_with_weights-1/layer_with_weights-0/(\w+)$"), rf"{_OLD_HEAD}\1"),
 )
 _NOT_WEIGHTS = re.compile(r"^(optimizer|save_counter|global_step|step|train_step)(/|$)|/\.OPTIMIZER_SLOT/")
 # The encoders that Google published for TensorFlow 2: number of pieces -> beginning of the name.
@@ -172,6 +173,7 @@ def _by_table_names(tensors, report) -> tuple[Stored, int | None]:
             num_attention_heads = tensor.shape[1]
         stored.tensors[name], stored.originals[name] = join_attention_heads(name, tensor), key
     _refuse_others(stored, full_names, report)
+    _name_old_head(stored, tensors, report)
     own_pooler = [name for name in stored.tensors if name.startswith("own_pooler/")]
     for name in own_pooler:
         encoders = name.replace("own_pooler", "pooler_transform")
@@ -181,6 +183,35 @@ def _by_table_names(tensors, report) -> tuple[Stored, int | None]:
         stored.tensors[encoders] = stored.tensors.pop(name)
         stored.originals[encoders] = stored.originals.pop(name)
     return stored, num_attention_heads
+
+
+def _name_old_head(stored, keys, report):
+    """Gives the head of TensorFlow 2.1 to 2.3 its name: a classifier's, a tagger's and a span labeler's were
+    models of one dense layer at the same place.
+
+    The slots of the optimizer tell a classifier: it alone reads the pooler.
+    """
+    if f"{_OLD_HEAD}kernel" not in stored.tensors:
+        return
+    slots = {key.partition("/.OPTIMIZER_SLOT/")[0] for key in keys if "/.OPTIMIZER_SLOT/" in key}
+    body, pooler = (
+        stored.originals.get(f"{name}/kernel", "").removesuffix(_SUFFIX) in slots
+        for name in ("transformer/layer_0/output", "pooler_transform")
+    )
+    is_pair = stored.tensors[f"{_OLD_HEAD}kernel"].shape[-1:] == (2,)
+    head = "span" if is_pair else "token_classification" if body else "classification"
+    head = "classification" if pooler else head
+    if not (body or pooler):
+        sentence = (
+            f"{report.path}: a classifier of texts, a tagger and a span labeler of Model Garden's first "
+            f"releases have the same names, and no optimizer's slots tell which it is; read as {head}"
+        )
+        report.note(sentence)
+        logging.warning("%s.", sentence)
+    for name in [name for name in stored.tensors if name.startswith(_OLD_HEAD)]:
+        own = name.replace(_OLD_HEAD, f"{head}/logits/")
+        stored.tensors[own] = stored.tensors.pop(name)
+        stored.originals[own] = stored.originals.pop(name)
 
 
 def _object_graph(tensors, path):

@@ -314,22 +314,32 @@ def _put(tree, place, variable):
     setattr(tree, last.replace(".S", "/"), variable)
 
 
-def write_model_garden(folder, named, heads=None, tokens=TOKENS, bert_config=True, **config):
+def write_model_garden(
+    folder, named, heads=None, tokens=TOKENS, bert_config=True, is_trained=lambda name: False, **config
+):
     """An object checkpoint, bert_config.json (if `bert_config`) and vocab.txt.
 
     Args:
       named: full name -> array, of the encoder; the place of each variable says nothing.
       heads: place in the checkpoint -> array.
+      is_trained: the name of a variable -> whether the optimizer has slots for it.
       config: changes of bert_config.json.
     """
     import tensorflow as tf
 
     folder.mkdir(parents=True, exist_ok=True)
     root = tf.train.Checkpoint(global_step=tf.Variable(3, dtype=tf.int64))
+    variables = []
     for number, (name, value) in enumerate(named.items()):
-        _put(root, f"model/layer_with_weights-0/variable_{number}", tf.Variable(value, name=name))
+        variables.append(tf.Variable(value, name=name))
+        _put(root, f"model/layer_with_weights-0/variable_{number}", variables[-1])
     for place, value in (heads or {}).items():
-        _put(root, place, tf.Variable(value, name="a_head"))
+        variables.append(tf.Variable(value, name="a_head"))
+        _put(root, place, variables[-1])
+    trained = [variable for variable in variables if is_trained(variable.name)]
+    if trained:
+        root.optimizer = tf.compat.v1.train.AdamOptimizer(0.0)
+        root.optimizer.apply_gradients((tf.zeros_like(variable), variable) for variable in trained)
     root.write(str(folder / "bert_model.ckpt"))
     (folder / "vocab.txt").write_text("\n".join(tokens) + "\n")
     if bert_config:

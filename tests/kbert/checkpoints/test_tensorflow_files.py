@@ -197,6 +197,39 @@ def test_heads_of_model_garden(tmp_path, task, place, part):
         np.testing.assert_array_equal(pooler, weights["pooler/dense/kernel"] + 1)
 
 
+OLD_HEADS = {  # outputs, which variables have slots, the task
+    "classifier": (2, lambda name: True, "sequence_classification"),
+    "classifier of three": (3, lambda name: True, "sequence_classification"),
+    "span labeler": (2, lambda name: "pooler" not in name, "question_answering"),
+    "token classifier": (3, lambda name: "pooler" not in name, "token_classification"),
+    "two outputs without slots": (2, lambda name: False, "question_answering"),
+    "three outputs without slots": (3, lambda name: False, "sequence_classification"),
+    "a frozen encoder": (2, lambda name: "head" in name, "question_answering"),
+}
+
+
+@pytest.mark.parametrize(("outputs", "is_trained", "task"), OLD_HEADS.values(), ids=OLD_HEADS)
+def test_heads_of_the_first_releases_are_told_by_what_was_trained(
+    tmp_path, caplog, outputs, is_trained, task
+):
+    """Those of 2.1 to 2.3 (official/nlp/modeling/networks) are a model of one dense layer at one place."""
+    kernel, bias = np.full((8, outputs), 0.5, np.float32), np.arange(outputs, dtype=np.float32)
+    place = "model/layer_with_weights-1/layer_with_weights-0"
+    heads = {f"{place}/kernel": kernel, f"{place}/bias": bias}
+    named = foreign_files.model_garden_names(ENCODER)
+    folder = foreign_files.write_model_garden(tmp_path / "m", named, heads, is_trained=is_trained)
+    checkpoint = read_checkpoint(folder)
+    assert checkpoint.task == task
+    (found,) = (
+        tensor
+        for name, tensor in checkpoint.tensors.items()
+        if name.endswith("dense/kernel") and not name.startswith("pooler")
+    )
+    np.testing.assert_array_equal(found.read(), kernel)
+    is_open = not is_trained("transformer/layer_0/output/kernel")
+    assert ("no optimizer's slots tell which it is" in caplog.text) is is_open
+
+
 @pytest.mark.parametrize(
     ("sizes", "name"),
     [
