@@ -11,7 +11,13 @@ from pathlib import Path
 from absl import logging
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.bert_config_file import CONFIG_FILE, encoder_values, read_encoder
+from kbert.checkpoints.bert_config_file import (
+    CONFIG_FILE,
+    TEXT_KEYS,
+    encoder_values,
+    read_encoder,
+    read_rules,
+)
 from kbert.checkpoints.conversion.checks import (
     check_sizes,
     decide_casing,
@@ -38,7 +44,6 @@ from kbert.files.whole_file import write_json
 from kbert.heads.parts import POOLER
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import read_pieces
-from kbert.tokenization.wordpiece_rules import RULES, WrongRules, recorded_rules
 
 CHECKPOINT_NAME = "bert_model.ckpt"
 _INDEX = ".index"
@@ -51,7 +56,7 @@ _CASED_FOLDER = re.compile(r"(^|[_-])(multi_)?cased([_-]|$)")
 _UNCASED_FOLDER = re.compile(r"(^|[_-])uncased([_-]|$)|^(multilingual|chinese)_L-")
 # Keys that kbert adds to bert_config.json; the original's reader accepts any key and uses only its own.
 _LENGTH = "max_seq_length"
-_OWN_KEYS = ("do_lower_case", "labels", _LENGTH, *RULES)
+_OWN_KEYS = ("labels", _LENGTH, *TEXT_KEYS)
 _SLOT_OF_OPTIMIZER = "an optimizer's slot"
 _OUTPUTS = ("output_weights", "output_bias")
 NOT_IN_FILE = "not in this checkpoint; initialised if a kbert model has it"
@@ -105,10 +110,7 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
     config = read_encoder(values, config_file, report)
     require_bert(config, config_file)
 
-    try:
-        rules = recorded_rules(own)
-    except WrongRules as error:
-        raise ValueError(f"{config_file}: {error}") from None
+    rules = read_rules(own, config_file)
     tokens = read_pieces(vocab_file)
     casing = guess_casing(folder, own)
     vocabulary = decide_casing(tokens, str(vocab_file), *casing, do_lower_case, report, **rules)

@@ -14,7 +14,7 @@ from pathlib import Path
 from absl import logging
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.bert_config_file import CONFIG_FILE, read_encoder
+from kbert.checkpoints.bert_config_file import CONFIG_FILE, TEXT_KEYS, read_encoder, read_rules
 from kbert.checkpoints.conversion.checks import check_sizes, decide_casing
 from kbert.checkpoints.conversion.matching import Stored, guess_task, join_attention_heads, match
 from kbert.checkpoints.conversion.names import MODEL_GARDEN
@@ -103,12 +103,16 @@ def read_model_garden(path: Path, do_lower_case: bool | None, report: Report) ->
         report.path = str(prefix)
     tensors = read_tensors(prefix, "checkpoint of TensorFlow 2")
     stored, num_attention_heads = _by_table_names(tensors, report)
-    config = _config(folder, stored, num_attention_heads, report)
+    file = folder / CONFIG_FILE
+    values = read_json_object(file) if file.is_file() else {}
+    own = {key: values.pop(key) for key in TEXT_KEYS if key in values}
+    config = _config(file, values, stored, num_attention_heads, report)
 
     vocab_file = _asset(folder) if is_hub else folder / "vocab.txt"
     tokens = read_pieces(vocab_file)
-    declared, declared_by = _declared_casing(tensors) if is_hub else guess_casing(folder, {})
-    vocabulary = decide_casing(tokens, str(vocab_file), declared, declared_by, do_lower_case, report)
+    casing = _declared_casing(tensors) if is_hub else guess_casing(folder, own)
+    rules = read_rules(own, file)
+    vocabulary = decide_casing(tokens, str(vocab_file), *casing, do_lower_case, report, **rules)
     check_sizes(vocabulary, config, str(folder), None, report)
     if name := published_name(config):
         report.note(f"sizes and vocabulary are those of {name} (TF Hub, Model Garden)")
@@ -259,12 +263,11 @@ def _refuse_others(stored, full_names, report):
     raise ValueError(f"{report.path} is a checkpoint {what}; give one of a BERT encoder.")
 
 
-def _config(folder, stored, num_attention_heads, report) -> EncoderConfig:
+def _config(file, values, stored, num_attention_heads, report) -> EncoderConfig:
     """From bert_config.json; without one, from the shapes: nothing else differs among these encoders."""
-    file = folder / CONFIG_FILE
     tensors = stored.tensors
     if file.is_file():
-        config = read_encoder(read_json_object(file), file, report)
+        config = read_encoder(values, file, report)
         if num_attention_heads not in (None, config.num_attention_heads):
             raise ValueError(
                 f"{file} says num_attention_heads={config.num_attention_heads}, but the checkpoint has "

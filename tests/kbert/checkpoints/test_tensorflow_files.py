@@ -151,6 +151,17 @@ def test_an_encoder_of_model_garden_with_and_without_a_config(tmp_path, has_conf
     assert checkpoint.encoder == EncoderConfig(**foreign_files.SHAPE, hidden_act="gelu")
 
 
+def test_a_config_of_model_garden_may_say_how_texts_are_cut(tmp_path):
+    """As that of google-research/bert: the advice about accents names this file."""
+    named = foreign_files.model_garden_names(ENCODER)
+    keys = {"do_lower_case": True, "strip_accents": False}
+    folder = foreign_files.write_model_garden(tmp_path / "m", named, **keys)
+    rules = read_checkpoint(folder).vocabulary.rules
+    assert (rules.do_lower_case, rules.strip_accents) == (True, False)
+    with pytest.raises(ValueError, match="do_lower_case=False contradicts bert_config.json"):
+        read_checkpoint(folder, do_lower_case=False)
+
+
 def test_names_of_2019(tmp_path):
     old = {}
     for name, value in foreign_files.model_garden_names(ENCODER).items():
