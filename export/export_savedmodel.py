@@ -31,7 +31,7 @@ from . import serving_model
 from .deployment import model_card, warmup_requests
 from .deployment.docker_line import docker_command
 from .deployment.measurements import measure
-from .folder_names import ABOUT_FILE, EXTRA_FOLDER, version_folder, write_labels
+from .folder_names import ABOUT_FILE, EXTRA_FOLDER, LAST_VERSION, version_folder, version_number, write_labels
 from .gate import answer_check, op_gate, run_texts, session_check, stored_weights
 from .gate.server_releases import releases_from
 from .source_flags import exported_model
@@ -156,14 +156,19 @@ def _new_version(model_base_path, version: int | None) -> int:
             "a folder for the versions alone, such as serving/NAME."
         )
     version = version or _next_version(base)
+    if version > LAST_VERSION:
+        raise ValueError(
+            f"version={version} is more than {LAST_VERSION}, the last that TensorFlow Serving loads; "
+            "give a smaller --version."
+        )
     if (target := base / str(version)).exists():
         raise ValueError(f"{target} exists; choose another --version, or leave it out for the next free one.")
     return version
 
 
 def _next_version(base) -> int:
-    names = [path.name for path in base.iterdir()] if base.is_dir() else []
-    return 1 + max((int(name) for name in names if name.isascii() and name.isdecimal()), default=0)
+    numbers = map(version_number, base.iterdir() if base.is_dir() else ())
+    return 1 + max((number for number in numbers if number is not None), default=0)
 
 
 def write_with_assets(directory, serving_model):

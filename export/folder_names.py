@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from absl import logging
+
 from kbert.files.whole_file import write_text
 
 EXTRA_FOLDER = "assets.extra"  # of a SavedModel: what servers leave alone, but for the warm-up requests
@@ -9,28 +11,40 @@ ABOUT_FILE = "kbert.json"  # task, labels, casing and what was measured, for pro
 VOCABULARY_FILE = "vocab.txt"
 LABELS_FILE = "labels.txt"
 MEDIAPIPE, TEXT = "mediapipe", "text"  # what the names of LiteRT files that are asked with texts begin with
-_SAVED_MODEL = "saved_model.pb"
+GRAPH_FILE = "saved_model.pb"  # of a SavedModel
+LAST_VERSION = 2**63 - 1
 WARMUP_FILE = "tf_serving_warmup_requests"  # TensorFlow Serving, docs/saved_model_warmup
+
+
+def version_number(folder: Path) -> int | None:
+    """The version that a folder's name says to TensorFlow Serving, an int64; None where it says none."""
+    is_number = folder.name.isascii() and folder.name.isdecimal()
+    return int(folder.name) if is_number and int(folder.name) <= LAST_VERSION else None
 
 
 def version_folder(path: Path) -> Path | None:
     """The folder of a SavedModel: `path` or the newest version in it. None for anything else."""
-    if (path / _SAVED_MODEL).is_file():
+    if (path / GRAPH_FILE).is_file():
         return path
-    versions = [file.parent for file in path.glob(f"*/{_SAVED_MODEL}") if file.parent.name.isdecimal()]
-    return max(versions, key=lambda folder: int(folder.name), default=None)
+    numbered = ((version_number(file.parent), file.parent) for file in path.glob(f"*/{GRAPH_FILE}"))
+    versions = {number: folder for number, folder in numbered if number is not None}
+    return versions[max(versions)] if versions else None
+
+
+def broken_label(labels: tuple[str, ...]) -> str | None:
+    """The first label that is more than a line, for whatever reads LABELS_FILE; None where each is one."""
+    return next((label for label in labels if label.splitlines() not in ([label], [])), None)
 
 
 def write_labels(labels: tuple[str, ...], folder: Path):
-    """Writes LABELS_FILE, one label a line in id order; nothing for a task without labels.
-
-    Raises:
-      ValueError: for a label that is more than a line.
-    """
-    for label in labels:
-        if label.splitlines() not in ([label], []):
-            raise ValueError(
-                f"the label {label!r} has a line break, so {LABELS_FILE} could not name it; rename the label."
-            )
-    if labels:
+    """Writes LABELS_FILE, one label a line in id order; nothing for a task without labels, or with one of
+    several lines, which is said."""
+    if (label := broken_label(labels)) is not None:
+        logging.warning(
+            "%s is left out: the label %r has a line break. %s names all labels.",
+            LABELS_FILE,
+            label,
+            ABOUT_FILE,
+        )
+    elif labels:
         write_text("".join(f"{label}\n" for label in labels), folder / LABELS_FILE)

@@ -1,5 +1,7 @@
 """The line that serves a model in Docker."""
 
+import csv
+import io
 import shlex
 from pathlib import Path
 
@@ -14,7 +16,10 @@ def docker_command(base: Path, model_name: str, min_server_version: str | None) 
     """The line that serves the newest version in a folder, with an image that knows its ops."""
     environment = {**ENVIRONMENT, "MODEL_NAME": model_name}
     arguments = [argument for name, value in environment.items() for argument in ("-e", f"{name}={value}")]
-    mount = f"type=bind,source={base.resolve()},target=/models/{model_name},readonly"
+    mount = io.StringIO()  # Docker reads it as a line of CSV: a comma in a path needs quotes
+    csv.writer(mount, lineterminator="").writerow(
+        ["type=bind", f"source={base.resolve()}", f"target=/models/{model_name}", "readonly"]
+    )
     image = releases_from(min_server_version)[0].image
     ports = ["-p", "8500:8500", "-p", "8501:8501"]
-    return shlex.join(["docker", "run", "--rm", *ports, *arguments, "--mount", mount, image])
+    return shlex.join(["docker", "run", "--rm", *ports, *arguments, "--mount", mount.getvalue(), image])

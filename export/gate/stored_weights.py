@@ -10,14 +10,17 @@ import tensorflow as tf
 
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
 
+from ..folder_names import GRAPH_FILE, WARMUP_FILE
 from .op_gate import saved_nodes
 
 # Of the parameters, for names and padding in the files of the weights.
 _SHARE = 1.05
 # Numbers of a graph that are no weights: the angles of rotary positions, weights of layers, in a small model.
 _FEW = 1024
-# For the nodes of the graph, requests to warm up with, the card: it does not grow with the model.
+# For the card and the like: they do not grow with the model.
 _REST = 2 * 2**20
+# The graph and the requests grow with the signatures, a vocabulary with its tokens.
+_AS_LARGE_AS_THEY_ARE = (GRAPH_FILE, WARMUP_FILE, *VOCABULARY_FILES)
 
 
 def check_stored_once(directory, num_parameters: int) -> dict:
@@ -33,30 +36,29 @@ def check_stored_once(directory, num_parameters: int) -> dict:
 
     Raises:
       ValueError: when it stores more than 1.05 times as many numbers and 1,024, as variables and as constants
-        of the graph; or when all files together are larger than 1.05 times the weights, the vocabulary's
-        tables and 2 MiB.
+        of the graph; or when all files but the graph, the vocabulary and the requests to warm up with are
+        together larger than 1.05 times the weights and 2 MiB.
     """
     directory = Path(directory)
-    numbers, weight_bytes = _stored(directory)
-    constants, tables = _constants(directory)
+    (numbers, weight_bytes), constants = _stored(directory), _constants(directory)
     if numbers + constants > _SHARE * num_parameters + _FEW:
         raise ValueError(
             f"{directory} stores {numbers:,} numbers as variables and {constants:,} in its graph; the "
             f"model has {num_parameters:,} parameters, and each must be stored once. Nothing was exported."
         )
     sizes = {path: path.stat().st_size for path in directory.rglob("*") if path.is_file()}
-    total, vocabulary = sum(sizes.values()), sum(sizes[p] for p in sizes if p.name in VOCABULARY_FILES)
-    most = _SHARE * weight_bytes + tables + vocabulary + _REST
-    if total > most:
+    rest = sum(size for path, size in sizes.items() if path.name not in _AS_LARGE_AS_THEY_ARE)
+    most = _SHARE * weight_bytes + _REST
+    if rest > most:
         raise ValueError(
-            f"{directory} takes {total:,} bytes for {weight_bytes:,} bytes of weights; expected at most "
-            f"{round(most):,}, with the vocabulary and the graph. Nothing was exported."
+            f"{directory} takes {rest:,} bytes for {weight_bytes:,} bytes of weights, beside its graph, "
+            f"vocabulary and warm-up requests; expected at most {round(most):,}. Nothing was exported."
         )
     return {
         "parameters": num_parameters,
         "weight_bytes": weight_bytes,
-        "graph_bytes": sizes[directory / "saved_model.pb"],
-        "bytes": total,
+        "graph_bytes": sizes[directory / GRAPH_FILE],
+        "bytes": sum(sizes.values()),
     }
 
 
@@ -71,15 +73,13 @@ def _stored(directory) -> tuple[int, int]:
     return numbers, size
 
 
-def _constants(directory) -> tuple[int, int]:
-    """(floating-point numbers, bytes of all others) of the constants in the graph and its functions."""
-    numbers, others = 0, 0
+def _constants(directory) -> int:
+    """How many floating-point numbers the constants in the graph and its functions hold."""
+    numbers = 0
     for node, _ in saved_nodes(directory):
         if node.op == "Const":
             tensor = node.attr["value"].tensor
             dtype = tf.as_dtype(tensor.dtype)
             if dtype.is_floating:
                 numbers += tensor.ByteSize() // dtype.size
-            else:
-                others += tensor.ByteSize()
-    return numbers, others
+    return numbers

@@ -3,6 +3,8 @@
 from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.vocabulary import require_wordpiece
 
+from ..folder_names import broken_label
+
 QUANTIZATIONS = ("float32", "float16", "dynamic_int8")
 MOST_LENGTHS = 8  # in one file; each is a graph of its own
 LEAST_LENGTH = 4
@@ -105,6 +107,11 @@ def check_mediapipe(source, lengths):
         raise ValueError(
             f"--mediapipe: {source.path} reads long texts as its task_settings.long_texts says, and "
             "MediaPipe cuts them; use the file whose inputs are token ids, and make the rows yourself."
+        )
+    if (label := broken_label(getattr(task, "labels", ()))) is not None:
+        raise ValueError(
+            f"--mediapipe: the label {label!r} has a line break, and MediaPipe reads a label a line; use the "
+            "file whose inputs are token ids, or train with another name for it."
         )
     _require_no_prompt("--mediapipe", source)
     vocabulary = require_wordpiece(source.vocabulary, "--mediapipe")

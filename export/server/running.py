@@ -19,7 +19,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from kbert.cli.progress import activity
 
-from ..folder_names import version_folder
+from ..folder_names import version_folder, version_number
 from .connection import bounded
 from .gate import Gate
 from .grpc_api import start_grpc_server
@@ -211,7 +211,7 @@ def model_name_from(path: str) -> str:
     """The name of what is served, if none is given: its folder's, or that above a version."""
     scheme, _, hub_name = path.partition("://")
     folder = pathlib.Path(hub_name.partition("@")[0] if hub_name else scheme).resolve()
-    is_version = folder.name.isdecimal() and version_folder(folder) == folder
+    is_version = version_number(folder) is not None and version_folder(folder) == folder
     name = folder.parent.name if is_version else folder.name
     return re.sub(r"[^\w.-]", "_", name) or "model"
 

@@ -5,7 +5,6 @@ export.
 """
 
 import dataclasses
-import json
 import math
 import pathlib
 import shutil
@@ -13,10 +12,12 @@ import tempfile
 
 import numpy as np
 import tensorflow as tf
+from absl import logging
 
 from kbert.cli.progress import activity
 from kbert.config.vectors_config import TEXT_TASKS
 from kbert.features import ENCODER_INPUTS
+from kbert.files.json_file import read_json_object
 from kbert.inference.loading import open_model
 from kbert.tasks import TASKS
 from kbert.tasks.late_interaction.late_serving import DOCUMENT, VECTORS
@@ -27,7 +28,7 @@ from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES, read_vocabulary
 
 from ..export_savedmodel import write_with_assets
-from ..folder_names import ABOUT_FILE, EXTRA_FOLDER, version_folder
+from ..folder_names import ABOUT_FILE, EXTRA_FOLDER, version_folder, version_number
 from ..gate.saved_model_session import DEFAULT_SIGNATURE, RequestError, SavedModelSession
 from ..serving_model import ServingModel
 
@@ -64,7 +65,8 @@ class ServedModel:
             _TEMPORARY_FOLDERS.append(aside)
             if folder is None:
                 folder = _exported(self.path, pathlib.Path(aside) / "1")
-            self.version = int(folder.name) if folder.name.isdecimal() and len(folder.name) < 19 else 1
+            number = version_number(folder)
+            self.version = 1 if number is None else number
             with activity(f"loading {name}"):
                 try:
                     self.session = SavedModelSession(str(folder))
@@ -151,10 +153,14 @@ class ServedModel:
 
     @property
     def pair_number(self) -> tuple[str, str] | None:
-        """(signature, output) that is one number for a pair of texts; None where there is none."""
+        """(signature, output) that is one number for a pair of texts; None where there is none.
+
+        The cosine of an export without its vocabulary is none: prompts and similarity would be left out.
+        """
+        names = _PAIR_NUMBERS if self.text_inputs or not self.about.get("vocabulary") else _PAIR_NUMBERS[:1]
         for name, signature in self.signatures.items():
             if set(signature.inputs) == {"text", "text_pair"}:
-                for output in _PAIR_NUMBERS:
+                for output in names:
                     if output in signature.outputs and len(signature.outputs[output].tensor_shape.dim) == 1:
                         return name, output
         return None
@@ -233,6 +239,11 @@ class ServedModel:
     def _read_text_inputs(self, folder) -> TextInputs | None:
         extra, description = folder / EXTRA_FOLDER, self.about.get("vocabulary", {})
         has_files = any((extra / name).is_file() for name in VOCABULARY_FILES)
+        if description and not has_files:
+            logging.warning(
+                "%s describes a vocabulary that does not lie beside it: this server tokenizes nothing, gives "
+                "no vectors, and ranks by none. Copy the whole folder of the version.", extra / ABOUT_FILE,
+            )  # fmt: skip
         if not has_files or "do_lower_case" not in description or "max_seq_length" not in self.about:
             return None
         vocabulary = read_vocabulary(extra, description)
@@ -271,8 +282,14 @@ def _recorded_serving(about: dict):
 
 
 def _read_about(folder: pathlib.Path) -> dict:
-    try:
-        about = json.loads((folder / EXTRA_FOLDER / ABOUT_FILE).read_bytes())
-    except (OSError, ValueError):
+    """What kbert.json says; nothing for a SavedModel without one."""
+    path = folder / EXTRA_FOLDER / ABOUT_FILE
+    if not path.is_file():
         return {}
-    return about if isinstance(about, dict) else {}
+    try:
+        return read_json_object(path)
+    except ValueError as error:
+        raise ValueError(
+            f"{str(error).rstrip('.')}; copy the export again, or delete {path} to serve the SavedModel "
+            "without its labels and settings."
+        ) from None

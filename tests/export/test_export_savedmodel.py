@@ -196,6 +196,7 @@ def test_refusals_leave_nothing(finetuned_run, run_with_nan, pretraining_run, tm
         (finetuned_run, "a_file", {}, "a_file is a file; give the folder"),
         (finetuned_run, "encoder", {}, "encoder is a model itself, .* give a folder for the versions alone"),
         (finetuned_run, "version", {}, "version is a model itself"),
+        (finetuned_run, "served", {"version": 2**63}, "more than 9223372036854775807, the last that Tens"),
         (run_with_nan, "served", {}, "not finite .* another checkpoint"),
         (
             RunDirectory(tmp_path / "encoder"),

@@ -39,7 +39,8 @@ def test_what_lies_beside_the_weights_must_be_small(model, tmp_path):
     folder = written(tmp_path / "1", lambda x: {"y": model(x)})
     (folder / "assets.extra").mkdir()
     (folder / "assets.extra" / "vocab.txt").write_bytes(bytes(3 * 2**20))
-    check_stored_once(folder, model.count_params())  # a vocabulary is as large as it is
+    (folder / "assets.extra" / "tf_serving_warmup_requests").write_bytes(bytes(3 * 2**20))
+    check_stored_once(folder, model.count_params())  # vocabulary and requests are as large as they are
     (folder / "assets.extra" / "forgotten.bin").write_bytes(bytes(3 * 2**20))
     with pytest.raises(ValueError, match=r"takes [\d,]+ bytes for 1,962,800 bytes of weights"):
         check_stored_once(folder, model.count_params())

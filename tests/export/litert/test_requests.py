@@ -25,6 +25,7 @@ NO_TASKS = {  # the kinds of files -> tasks that cannot have them, with their le
         (TASKS["question_answering"](), (16,), ["question_answering", "spans"]),
         (TASKS["multiple_choice"](3), (16,), ["multiple_choice", "choices"]),
         (CLASSIFICATION(LABELS), (8, 16), ["[8, 16]", "give one"]),
+        (CLASSIFICATION(("a\nb", "c")), (16,), ["'a\\nb' has a line break", "token ids"]),
         (CLASSIFICATION(LABELS, long_texts="windows", doc_stride=4), (16,), ["long_texts", "token ids"]),
     ],
     requests.check_tokenizer_inside: [

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 import kbert
 from export.export_savedmodel import export_savedmodel
+from export.server import served_model
 from export.server.limits import Limits
 from export.server.running import DevelopmentServer
 from export.server.served_model import ServedModel
@@ -141,6 +142,28 @@ def test_prompts_come_from_the_folder_and_from_an_export_of_it(vectors, tmp_path
     export_savedmodel(loaded, tmp_path / "e5")
     about = json.loads((tmp_path / "e5" / "1" / "assets.extra" / "kbert.json").read_text())
     assert about["prompts"] == PROMPTS["prompts"] and about["task"] == "encoder"
+
+
+@pytest.mark.long
+def test_an_export_without_its_vocabulary_ranks_by_no_vectors_and_a_damaged_kbert_json_is_named(
+    e5_folder, tmp_path, caplog
+):
+    """The cosine in its graph knows neither prompts nor another similarity."""
+    folder = served_model._exported(str(e5_folder), tmp_path / "1")
+    extra, body = folder / "assets.extra", {"query": "play", "texts": ["a", "fluffy"]}
+    (extra / "vocab.txt").unlink()
+    with DevelopmentServer(folder, "e5", 0, 0) as server:
+        assert "kbert.json describes a vocabulary that does not lie beside it" in caplog.text
+        asked = Asked(server.rest_api_port)
+        assert not asked.rest("GET", "/info")[1]["can"]["rank"]
+        assert asked.post("/rerank", body)[0] == 404
+    about = (extra / "kbert.json").read_bytes()
+    (extra / "kbert.json").write_bytes(about[: len(about) // 2])
+    with pytest.raises(ValueError, match="kbert.json is not valid JSON.*; copy the export again, or delete"):
+        DevelopmentServer(folder, "e5", 0, 0)
+    (extra / "kbert.json").unlink()
+    with DevelopmentServer(folder, "e5", 0, 0) as server:  # the SavedModel alone
+        assert Asked(server.rest_api_port).post("/rerank", body)[0] == 200
 
 
 def test_tokens_are_those_of_the_tokenizer(vectors):
