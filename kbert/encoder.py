@@ -149,6 +149,11 @@ class BertEncoder(keras.Model):
         self.blocks = blocks
         self.pooler = pooler
 
+    def call(self, inputs, training=None, mask=None):
+        if isinstance(inputs, dict):  # a batch may have labels too, which Keras would take by their order
+            inputs = {name: inputs[name] for name in self.input if name in inputs}
+        return super().call(inputs, training=training, mask=mask)
+
     def with_outputs(self, *outputs: str) -> "BertEncoder":
         """An encoder with the same layers and weights but with other outputs, see ENCODER_OUTPUTS.
 

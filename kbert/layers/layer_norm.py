@@ -78,6 +78,7 @@ class Residual(keras.layers.Layer):
     def __init__(self, dropout=0.0, **kwargs):
         super().__init__(**kwargs)
         self.dropout = dropout
+        self.built = True
 
     def before(self, hidden, seed=None):
         """See `LayerNorm.before`."""

@@ -169,6 +169,24 @@ def test_no_global_policy_changes_the_weights_of_a_float32_encoder(settings):
     assert {weight.dtype for weight in encoder.weights} == {"float32"}
 
 
+@pytest.mark.parametrize("settings", [MPNET, MODERN, {}], ids=["MPNet", "ModernBERT", "BERT"])
+def test_every_layer_is_built(settings):
+    """Keras's `quantize` asks each."""
+    layers = BertEncoder(tiny_encoder_config(num_hidden_layers=2, **settings))._flatten_layers()
+    assert [layer.path for layer in layers if not layer.built] == []
+
+
+def test_labels_in_a_batch_stand_for_no_input(encoder):
+    """Keras takes the first entries by their order: these would be the segments."""
+    batch = random_inputs(encoder.config, 3, 7)
+    more = batch | {"label_ids": 1 - batch["segment_ids"]}
+    symbolic = {name: keras.Input((None,), dtype="int32", name=name) for name in more}
+    expected = encoder(batch)["sequence_output"]
+    np.testing.assert_array_equal(encoder(more)["sequence_output"], expected)
+    composed = keras.Model(symbolic, encoder(symbolic)["sequence_output"])
+    np.testing.assert_array_equal(composed(more), expected)
+
+
 # ------------------------------------------------------------------------------------- padding
 
 
