@@ -38,10 +38,8 @@ class TrainingConfig:
 
     `jit_compile` is XLA: true, false or "auto", see kbert/training/devices/jit.py. The checkpoint with the
     best `best_metric` on the evaluation data is kept in addition to the newest; null takes the task's own
-    metric. `deterministic_ops` makes TensorFlow add numbers in the same order in every run. Some of its GPU
-    kernels otherwise do not; those for CPUs always do (docs/runs.md). `peak_flops` is the peak FLOP/s of one
-    device, with which the speed is compared. If it is left out, it is looked up by the device's name, or
-    measured.
+    metric. `peak_flops` is the peak FLOP/s of one device, with which the speed is compared. If it is left
+    out, it is looked up by the device's name, or measured.
 
     `padding` says how the encoder treats padding; the result is the same. "keep" computes padding too. "pack"
     puts several texts into a row: as many rows as each batch needs, or `packed_rows` rows, for the fixed
@@ -69,7 +67,6 @@ class TrainingConfig:
     packed_rows: BatchSize | None = None
     recompute_activations: bool = False
     peak_flops: Annotated[float, Bounds(above=0, largest=1e30)] | None = None
-    deterministic_ops: bool = False
     frozen: FrozenConfig = field(default_factory=FrozenConfig)
     seed: Seed = 12345
     distillation: DistillationConfig | None = None

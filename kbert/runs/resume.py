@@ -24,7 +24,6 @@ _FREE_KEYS = (
 _LENGTHS = ("num_train_epochs", "num_train_steps", "optimizer.train_minutes")
 _ROUNDING_KEYS = (
     "jit_compile",
-    "deterministic_ops",
     "gradient_accumulation_steps",
     "padding",
     "packed_rows",

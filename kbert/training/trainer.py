@@ -134,8 +134,6 @@ class Trainer:
         self._strategy, self._stop = strategy, stop
         self._chief = is_chief(strategy)
         keras.utils.set_random_seed(config.seed)
-        if config.deterministic_ops:
-            tf.config.experimental.enable_op_determinism()
         self._packed = resolve_packing(task, [phase.config for phase in plan.phases], strategy)
         with strategy.scope():
             encoder = BertEncoder(
