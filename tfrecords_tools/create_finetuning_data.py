@@ -191,7 +191,9 @@ def _read_rows(job, input_file, vocabulary):
 
 def _write(job, rows, pool, shards, counted, progress):
     """Writes all examples to the shards; returns their statistics."""
-    batches = byte_batches(rows, _CHARACTERS_AT_ONCE, size=_characters_of_row)
+    batches = byte_batches(
+        rows, _CHARACTERS_AT_ONCE, size=lambda row: max(_characters(row), _LEAST_CHARACTERS_OF_ROW)
+    )
     for records, new_counts in pool.map(functools.partial(encode_rows, job), batches):
         shards.write(records)
         counted.merge(new_counts)
@@ -240,10 +242,6 @@ def _tools(job):
     vocabulary = job.vocabulary.read()
     features = task.features(job.max_seq_length)
     return task, vocabulary, features, text_inputs.TextInputs(vocabulary, job.max_seq_length)
-
-
-def _characters_of_row(row):
-    return max(_characters(row), _LEAST_CHARACTERS_OF_ROW)
 
 
 def _characters(cell):

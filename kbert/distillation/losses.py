@@ -37,11 +37,11 @@ def _sigmoid_error(student, teacher, temperature):
     return temperature**2 * (yes + no)
 
 
-def _number_error(student, teacher, temperature):
-    return ops.square(student - teacher)
-
-
-_ERRORS = {"softmax": _softmax_error, "sigmoid": _sigmoid_error, "number": _number_error}
+_ERRORS = {
+    "softmax": _softmax_error,
+    "sigmoid": _sigmoid_error,
+    "number": lambda student, teacher, _: ops.square(student - teacher),
+}
 
 
 def hidden_error(student, teacher, token_weights):

@@ -7,18 +7,9 @@ from keras import ops
 from kbert.kernels.bias_activation import bias_activation
 from kbert.layers import fresh_weights
 
-
-def _gelu_tanh(x):
-    return keras.ops.gelu(x, approximate=True)  # modeling.py, `gelu`: tanh with the constant .044715
-
-
-def _gelu_erf(x):
-    return keras.ops.gelu(x, approximate=False)
-
-
 _ACTIVATIONS = {
-    "gelu": _gelu_tanh,
-    "gelu_erf": _gelu_erf,
+    "gelu": lambda x: ops.gelu(x, approximate=True),  # modeling.py: tanh with the constant .044715
+    "gelu_erf": lambda x: ops.gelu(x, approximate=False),
     "relu": keras.ops.relu,
     "tanh": keras.ops.tanh,
     "linear": keras.activations.linear,

@@ -77,16 +77,6 @@ def _count(input_file, dataset, task) -> int:
     return sum(1 for _ in with_checked_texts(examples, input_file, dataset, task and task.files))
 
 
-def default_layers(config) -> list[int]:
-    """The last four layers, the last first; all of a smaller encoder."""
-    return [-1 - layer for layer in range(min(_NUM_LAYERS, config.num_hidden_layers))]
-
-
-def default_length(config) -> int:
-    """128 tokens, or the number of positions of the encoder if that is smaller."""
-    return min(_LONGEST, config.max_position_embeddings)
-
-
 def _output_format(output_file, format):
     """The format, or what the name ends in, before the ending of compressed JSON lines.
 
@@ -156,7 +146,7 @@ def write_features(
     # TensorFlow loads here, after all checks that do not need it.
     model = loading.open_model(run_dir, do_lower_case, checkpoint=checkpoint)
     if max_seq_length is None and not model.own_pooling:
-        max_seq_length = default_length(model.config)
+        max_seq_length = min(_LONGEST, model.config.max_position_embeddings)
     if max_seq_length is not None:
         model = model.with_max_seq_length(max_seq_length)
     if pooling is None and model.makes_vectors and not model.own_pooling:
@@ -168,9 +158,8 @@ def write_features(
     own_pooling: Any = pooling or "none"
     if pooling is None and model.own_pooling:
         own_pooling, layers = model.own_pooling, layers or [-1]
-    extractor = feature_extractor.FeatureExtractor(
-        model, layers or default_layers(model.config), own_pooling, combine
-    )
+    last_layers = [-1 - layer for layer in range(min(_NUM_LAYERS, model.config.num_hidden_layers))]
+    extractor = feature_extractor.FeatureExtractor(model, layers or last_layers, own_pooling, combine)
     extract_features(extractor, input_file, output_file, output_format, batch_size, overwrite)
 
 

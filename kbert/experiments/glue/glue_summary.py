@@ -38,6 +38,7 @@ def summarize_task(task: GlueTask, summaries: dict[float, dict]) -> dict:
         for index, seed in enumerate(summary["seeds"])
     ]
     lr, seed, metrics = max(runs, key=lambda run: _comparable(run[2][first]))
+    failed = [no_better_than_constant(run[2], lambda name: not name.endswith("loss")) for run in runs]
     return {
         "learning_rate": best_lr,
         "metrics": by_lr[best_lr],
@@ -47,7 +48,7 @@ def summarize_task(task: GlueTask, summaries: dict[float, dict]) -> dict:
             "metrics": {name: metrics[name] for name in task.metrics},
         },
         "runs": len(runs),
-        "failed_runs": sum(bool(no_better_than_constant(run[2], _is_score)) for run in runs),
+        "failed_runs": sum(map(bool, failed)),
         "by_learning_rate": [{"learning_rate": lr, "metrics": values} for lr, values in by_lr.items()],
     }
 
@@ -67,7 +68,3 @@ def average(by_task: dict[str, dict]) -> dict:
 
 def _comparable(value):
     return value if value == value else float("-inf")  # not-a-number is below everything
-
-
-def _is_score(name):
-    return not name.endswith("loss")

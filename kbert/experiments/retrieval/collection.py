@@ -56,7 +56,8 @@ def read_collection(corpus_file: str | Path, queries_file: str | Path, qrels_fil
       ValueError: naming all lines that are wrong; for ids that stand twice or are unknown, and for a judged
         query without a relevant text.
     """
-    corpus, queries = read_corpus(corpus_file), _read_texts(queries_file, _query_text)
+    corpus = read_corpus(corpus_file)
+    queries = _read_texts(queries_file, lambda record, where: text_cell(record, "text", where))
     first: dict[str, int] = {}
     position_of = {name: first.setdefault(text.whole, len(first)) for name, text in corpus.items()}
     known = {"query-id": (queries, queries_file), "corpus-id": (corpus, corpus_file)}
@@ -92,10 +93,6 @@ def _gains(scores, position_of) -> dict[int, float]:
 def read_corpus(path: str | Path) -> dict[str, CorpusText]:
     """id -> text of a `corpus.jsonl`. ValueError as `read_collection`."""
     return _read_texts(path, _with_title)
-
-
-def _query_text(record, where) -> str:
-    return text_cell(record, "text", where)
 
 
 def _with_title(record, where) -> CorpusText:
