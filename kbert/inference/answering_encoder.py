@@ -11,7 +11,6 @@ from kbert.layers.flat_dense import AnsweringDense
 from kbert.layers.real_tokens import RealTokens
 from kbert.layers.transformer_block import AnsweringBlock, transformer_block
 
-OUTPUTS = ("sequence_output", "pooled_output", "hidden_states")
 PRECISIONS = ("float32", "bfloat16")
 
 
@@ -33,7 +32,7 @@ class AnsweringEncoder(keras.layers.Layer):
       encoder: the `BertEncoder`, in float32, not packed and without adapters.
       precision: "float32"; or "bfloat16" for the dense layers and what lies between them, for CPUs that have
         instructions for it. Norms, embeddings and outputs stay in float32.
-      outputs: one or more names of OUTPUTS.
+      outputs: one or more of "sequence_output", "pooled_output", "hidden_states".
 
     Attributes:
       config: the `EncoderConfig` of `encoder`.
@@ -46,13 +45,13 @@ class AnsweringEncoder(keras.layers.Layer):
       a dict as `BertEncoder` returns it, in float32; zeros at padding.
 
     Raises:
-      ValueError: for an unknown precision or output, or an encoder that is packed, has adapters or is not in
-        float32; when it is called with `training=True`.
+      ValueError: for an encoder that is packed, has adapters or is not in float32; when it is called with
+        `training=True`.
     """
 
     def __init__(self, encoder: BertEncoder, precision="float32", outputs=("pooled_output",)):
         super().__init__(name="encoder", dtype="float32")
-        _check(encoder, precision, outputs)
+        _check(encoder)
         self.precision, self.outputs = precision, tuple(outputs)
         self.config, self._embeddings, self._pooler = encoder.config, encoder.embeddings, encoder.pooler
         projection = encoder.embeddings.projection
@@ -160,17 +159,10 @@ def answering_model(model, precision: str = "float32") -> keras.Model | Answerin
     return answering
 
 
-def _check(encoder, precision, outputs):
-    if precision not in PRECISIONS:
-        raise ValueError(f"precision={precision!r}: predictions are computed in {' or '.join(PRECISIONS)}.")
-    unknown = [output for output in outputs if output not in OUTPUTS]
-    if unknown or not outputs:
-        raise ValueError(f"outputs={list(outputs)} must be one or more of {', '.join(OUTPUTS)}.")
+def _check(encoder):
     if encoder.packed or encoder.lora or encoder.policy.compute_dtype != "float32":
         raise ValueError(
             f"answers need an encoder in float32 that is not packed and has no adapters, received one in "
             f"{encoder.policy.name} with packed={encoder.packed}, lora={encoder.lora}; load it with "
             "kbert.load, which adds a run's adapters to its weights."
         )
-    if "pooled_output" in outputs and encoder.pooler is None:
-        raise ValueError("this encoder has no pooler, so it has no pooled_output.")

@@ -205,15 +205,3 @@ def frozen(function):
 def test_encoders_for_training_are_refused(arguments):
     with pytest.raises(ValueError, match="in float32 that is not packed and has no adapters"):
         AnsweringEncoder(BertEncoder(tiny_encoder_config(), **arguments))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ({"precision": "float16"}, "predictions are computed in float32 or bfloat16"),
-        ({"outputs": ("logits",)}, "must be one or more of sequence_output"),
-    ],
-)
-def test_what_it_cannot_do_is_refused(arguments, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        AnsweringEncoder(BertEncoder(tiny_encoder_config()), **arguments)
