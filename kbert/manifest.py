@@ -8,8 +8,6 @@ import hashlib
 import json
 import math
 import os
-import re
-from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -17,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from kbert.features import Feature
-from kbert.files.json_file import read_json_object
+from kbert.files.json_file import read_json_object, require_known_format
+from kbert.files.json_values import shown
 from kbert.files.whole_file import write_json
 
 FILE_NAME = "manifest.json"
@@ -116,18 +115,14 @@ def read_manifest(directory: str | Path) -> Manifest:
             f"{directory} holds no {FILE_NAME}, so it is no finished set of records; make one with "
             "kbert pretraining-data --output_dir=..."
         )
+    values = read_json_object(path)
+    require_known_format(values, FORMAT_VERSION, path)
     try:
-        values = read_json_object(path)
-        version = _format_version(values)
-        manifest = _manifest(values) if version == FORMAT_VERSION else None
-    except ValueError as error:
-        what = str(error).removeprefix(str(path)).strip(" .:")
-        raise ValueError(f"{path} is broken ({what}); make the records again.") from None
-    if manifest is None:
-        raise ValueError(
-            f"{path} has format_version={version}, but this kbert reads {FORMAT_VERSION}; make the records "
-            "again with it."
-        )
+        if values.get("checksum") != _checksum(values):  # labels that changed places are valid, too
+            raise ValueError("it is not the content that was written, says its checksum; do not edit it")
+        manifest = _manifest(values)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path} is broken ({error}); make the records again.") from None
     for shard in manifest.shards:
         if not (path.parent / shard.file).is_file():
             raise ValueError(
@@ -140,11 +135,6 @@ def read_manifest(directory: str | Path) -> Manifest:
 # ------------------------------------------------------------------------------ values from outside
 
 
-def _format_version(values):
-    version = values.get("format_version")
-    return _number(version, "format_version")
-
-
 def _checksum(values):
     """The SHA-256 of all that the manifest says, whatever its white space and the order of its names."""
     content = json.loads(json.dumps(values))  # as it is read back: lists for tuples, texts for keys
@@ -152,58 +142,29 @@ def _checksum(values):
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode("utf-8")).hexdigest()
 
 
-def _require_checksum(values):
-    """Labels that changed places are valid, too: only a checksum finds what was edited."""
-    if values.get("checksum") != _checksum(values):
-        raise ValueError("it is not the content that was written, says its checksum; do not edit it")
-
-
 def _manifest(values):
-    missing = {"kind", "features", "shards", "vocabulary", "settings", "statistics"} - set(values)
-    if missing:
-        raise ValueError(f"it has no {', '.join(sorted(missing))}")
-    features = _a(dict, values["features"], "features")
-    shards = tuple(map(_shard, _a(list, values["shards"], "shards")))
-    for name, times in Counter(shard.file for shard in shards).items():
-        if times > 1:
-            raise ValueError(f"the shard {_shown(name)} is named twice")
-    manifest = Manifest(
-        kind=_a(str, values["kind"], "kind"),
-        features={name: _feature(name, feature) for name, feature in features.items()},
-        shards=shards,
-        vocabulary=_vocabulary(_a(dict, values["vocabulary"], "vocabulary")),
-        settings=_a(dict, values["settings"], "settings"),
-        statistics=_a(dict, values["statistics"], "statistics"),
-    )
-    _require_checksum(values)
-    return manifest
+    """The description that `values` are. A checksum says nothing of who wrote it: what would reach beyond the
+    folder, or into memory, is refused."""
+    shards = tuple(Shard(**shard) for shard in values["shards"])
+    for shard in shards:
+        if not _is_plain_name(shard.file):
+            raise ValueError(f"the shard {shown(shard.file)} is not a plain file name of this folder")
+        _require_sizes(shard.file, (shard.num_examples, shard.num_bytes))
+    features = {name: Feature(**feature) for name, feature in values["features"].items()}
+    for name, (dtype, shape) in features.items():
+        if dtype not in ("int32", "float32"):
+            raise ValueError(f"feature {shown(name)} has dtype {shown(dtype)}, expected int32 or float32")
+        _require_sizes(f"feature {shown(name)}", shape)
+        if math.prod(shape) > _LARGEST_FEATURE:
+            raise ValueError(f"feature {shown(name)} has more than {_LARGEST_FEATURE} values")
+        features[name] = Feature(dtype, tuple(shape))
+    names = {field.name for field in dataclasses.fields(Manifest)} - {"features", "shards"}
+    return Manifest(features=features, shards=shards, **{name: values[name] for name in names})
 
 
-def _feature(name, value):
-    if not isinstance(value, dict) or set(value) != {"dtype", "shape"}:
-        raise ValueError(f"feature {_shown(name)} is {_shown(value)}, expected its dtype and shape")
-    if value["dtype"] not in ("int32", "float32"):
-        raise ValueError(
-            f"feature {_shown(name)} has dtype {_shown(value['dtype'])}, expected int32 or float32"
-        )
-    shape = [_number(size, f"a size of feature {_shown(name)}") for size in _a(list, value["shape"], "shape")]
-    if math.prod(shape) > _LARGEST_FEATURE:
-        raise ValueError(f"feature {_shown(name)} has more than {_LARGEST_FEATURE} values")
-    return Feature(value["dtype"], tuple(shape))
-
-
-def _shard(value):
-    known = {entry.name for entry in dataclasses.fields(Shard)}
-    if not isinstance(value, dict) or set(value) != known:
-        raise ValueError(f"a shard is {_shown(value)}, expected {sorted(known)}")
-    shard = Shard(**value)
-    if not _is_plain_name(shard.file):
-        raise ValueError(f"the shard {_shown(shard.file)} is not a plain file name of this folder")
-    _number(shard.num_examples, f"num_examples of {shard.file}")
-    _number(shard.num_bytes, f"num_bytes of {shard.file}")
-    if not re.fullmatch("[0-9a-f]{64}", _a(str, shard.sha256, "sha256")):
-        raise ValueError(f"sha256 of {shard.file} is {_shown(shard.sha256)}, expected 64 hex digits")
-    return shard
+def _require_sizes(what, sizes):
+    if any(type(size) is not int or not 0 <= size < 1 << 63 for size in sizes):
+        raise ValueError(f"{what} has the sizes {shown(sizes)}, expected whole numbers")
 
 
 def _is_plain_name(name):
@@ -211,34 +172,6 @@ def _is_plain_name(name):
     if not isinstance(name, str) or name in ("", ".", "..") or len(name) > _LONGEST_NAME:
         return False
     return name.isprintable() and not set(name) & set("/\\:")
-
-
-def _vocabulary(values):
-    for name, kind in (("size", int), ("do_lower_case", bool | None), ("fingerprint", str)):
-        if name not in values:
-            raise ValueError(f"its vocabulary has no {name}")
-        if kind is int:
-            _number(values[name], "the vocabulary's size")
-        else:
-            _a(kind, values[name], f"the vocabulary's {name}")
-    return values
-
-
-def _number(value, name):
-    if type(value) is not int or not 0 <= value < 1 << 63:
-        raise ValueError(f"{name} is {_shown(value)}, expected a whole number")
-    return value
-
-
-def _a(kind, value, name):
-    if not isinstance(value, kind):
-        expected = kind.__name__ if isinstance(kind, type) else kind
-        raise ValueError(f"{name} is {_shown(value)}, expected {expected}")
-    return value
-
-
-def _shown(value):
-    return repr(value)[:200]
 
 
 def _without_none(entry):

@@ -4,7 +4,8 @@ import json
 import pytest
 
 from kbert.features import encoder_features, pretraining_features
-from kbert.manifest import FILE_NAME, FORMAT_VERSION, Manifest, describe_shards, read_manifest
+from kbert.files.json_values import shown
+from kbert.manifest import FILE_NAME, FORMAT_VERSION, Manifest, _checksum, describe_shards, read_manifest
 
 
 def write_example(folder) -> Manifest:
@@ -34,6 +35,13 @@ def change(folder, **values):
     path.write_text(json.dumps(json.loads(path.read_text()) | values))
 
 
+def sign(folder, **values):
+    """The same with a checksum that is right, as anybody can write it."""
+    change(folder, **values)
+    content = json.loads((folder / FILE_NAME).read_text())
+    change(folder, checksum=_checksum(content))
+
+
 DIGEST = {"num_bytes": 1, "sha256": "0" * 64}
 PATHS = ["../other/b.tfrecord", "{elsewhere}", "folder/b.tfrecord", "./b.tfrecord", ".."]
 
@@ -46,11 +54,11 @@ def test_a_shard_is_a_plain_file_name_in_its_folder(tmp_path, name):
         (path / "b.tfrecord").write_bytes(b"secret")
     write_example(folder)
     name = name.format(elsewhere=other / "b.tfrecord") if isinstance(name, str) else name
-    change(folder, shards=[{"file": name, "num_examples": 2} | DIGEST])
+    sign(folder, shards=[{"file": name, "num_examples": 2} | DIGEST])
 
     with pytest.raises(ValueError, match="is broken .*is not a plain file name") as error:
         read_manifest(folder)
-    assert repr(name)[:200] in str(error.value)
+    assert shown(name) in str(error.value)
 
 
 def test_the_format_has_a_version_and_a_newer_one_is_refused(tmp_path):
@@ -60,13 +68,31 @@ def test_the_format_has_a_version_and_a_newer_one_is_refused(tmp_path):
 
     newer = FORMAT_VERSION + 1
     change(tmp_path, format_version=newer, shards="of another form")
-    sentence = f"has format_version={newer}, but this kbert reads {FORMAT_VERSION}; make the records again"
+    sentence = f"was written by a newer kbert: its format_version is {newer}, and this one reads up to"
     with pytest.raises(ValueError, match=sentence):
         read_manifest(tmp_path)
     for wrong in ("1", -1, 1.5, True, None):
         change(tmp_path, format_version=wrong)
-        with pytest.raises(ValueError, match="is broken .*format_version"):
+        with pytest.raises(ValueError, match="format_version=.* should be a whole number"):
             read_manifest(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"shards": [{"file": "a.tfrecord", "num_examples": -1} | DIGEST]}, "a.tfrecord has the sizes"),
+        ({"shards": [{"file": "a.tfrecord"}]}, "num_examples"),
+        ({"features": {"a": {"dtype": "int32", "shape": [1 << 13, 1 << 13]}}}, "feature 'a' has more than"),
+        ({"features": {"a": {"dtype": "int32", "shape": ["7"]}}}, "feature 'a' has the sizes"),
+        ({"features": {"a": {"dtype": "string", "shape": [7]}}}, "feature 'a' has dtype 'string'"),
+        ({"features": []}, "items"),
+    ],
+)
+def test_a_right_checksum_allows_no_more_than_records_hold(tmp_path, values, sentence):
+    write_example(tmp_path)
+    sign(tmp_path, **values)
+    with pytest.raises(ValueError, match=f"is broken .*{sentence}.*; make the records again"):
+        read_manifest(tmp_path)
 
 
 def test_a_manifest_that_was_edited_is_refused(tmp_path):
