@@ -566,18 +566,6 @@ def test_wrong_settings_are_named_before_any_work(tmp_path, corpus, monkeypatch,
     assert not (tmp_path / "out").exists() and not list(tmp_path.glob("out.unfinished"))
 
 
-def test_unfinished_work_outlives_a_package_that_is_missing(tmp_path, corpus, monkeypatch):
-    settings = SMALL | {"split_sentences": "en"}
-    with monkeypatch.context() as killed, pytest.raises(KeyboardInterrupt):
-        killed.setattr(sampling_stage, "sample_corpus", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        create_pretraining_data(*corpus, tmp_path / "out", **settings)
-    done = sorted((tmp_path / "out.unfinished").rglob("*"))
-    monkeypatch.setattr(extras, "_is_there", lambda module: module != "sentencex")
-    with pytest.raises(ValueError, match="split_sentences='en' needs sentencex, not installed"):
-        create_pretraining_data(*corpus, tmp_path / "out", **settings)
-    assert sorted((tmp_path / "out.unfinished").rglob("*")) == done
-
-
 def test_unfinished_work_outlives_what_is_wrong_in_a_run_that_resumes_it(tmp_path, small_blocks, monkeypatch):
     files, _ = write_numbered_corpus(tmp_path)
     real, unfinished = tokenization_stage.tokenize_group, tmp_path / "out.unfinished"
@@ -590,11 +578,17 @@ def test_unfinished_work_outlives_what_is_wrong_in_a_run_that_resumes_it(tmp_pat
 
         return tokenize
 
+    settings = SMALL | {"split_sentences": "en"}
     for error in (KeyboardInterrupt(), ValueError("a vocabulary that is broken")):
         monkeypatch.setattr(tokenization_stage, "tokenize_group", fails(error))
         with pytest.raises(type(error)):
-            create_pretraining_data(*files, tmp_path / "out", **SMALL)
+            create_pretraining_data(*files, tmp_path / "out", **settings)
         assert len([*unfinished.glob("tokens/*.json")]) == 1
+    with monkeypatch.context() as missing:
+        missing.setattr(extras, "_is_there", lambda module: module != "sentencex")
+        with pytest.raises(ValueError, match="split_sentences='en' needs sentencex, not installed"):
+            create_pretraining_data(*files, tmp_path / "out", **settings)
+    assert len([*unfinished.glob("tokens/*.json")]) == 1
     shutil.rmtree(unfinished)
     with pytest.raises(ValueError, match="a vocabulary that is broken"):
         create_pretraining_data(*files, tmp_path / "out", **SMALL)
