@@ -135,6 +135,13 @@ def write_safetensors(path, tensors, made_by="pt"):
     )
 
 
+def edit(path, **values):
+    """Changes keys of a JSON file, or makes one of them."""
+    old = json.loads(path.read_text()) if path.is_file() else {}
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(old | values))
+
+
 # ------------------------------------------------------------------------------------- PyTorch
 
 _STORAGES = {

@@ -16,6 +16,7 @@ from kbert.heads.replaced_token_head import ReplacedTokenHead
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.answers import answers, largest_difference
+from tests.kbert.checkpoints.foreign_files import edit
 from tests.kbert.checkpoints.random_checkpoint import (
     DISTILBERT,
     ELECTRA,
@@ -118,14 +119,14 @@ def test_written_again_it_is_the_same_class_with_the_same_tensors(name, tmp_path
 
 def test_the_masked_lm_head_of_roberta_takes_exact_gelu_whatever_the_encoder_takes(tmp_path):
     shutil.copytree(golden("RobertaForMaskedLM"), tmp_path / "relu")
-    edited(tmp_path / "relu", hidden_act="relu")
+    edit(tmp_path / "relu" / "config.json", hidden_act="relu")
     inputs, tensors = expected_of(tmp_path / "relu"), load_file(tmp_path / "relu" / "model.safetensors")
     checkpoint, ours = answers(tmp_path / "relu", inputs)
     assert (checkpoint.encoder.hidden_act, checkpoint.encoder.masked_lm_settings[0]) == ("relu", "gelu_erf")
     pooler = {f"roberta.pooler.dense.{end}": tensors[f"lm_head.dense.{end}"] for end in ("weight", "bias")}
     body = {key: it for key, it in tensors.items() if not key.startswith("lm_head.")}
     foreign_files.write_safetensors(tmp_path / "relu" / "model.safetensors", body | pooler)
-    edited(tmp_path / "relu", architectures=["RobertaModel"])
+    edit(tmp_path / "relu" / "config.json", architectures=["RobertaModel"])
     states = answers(tmp_path / "relu", inputs)[1]["last_hidden_state"]
     table = tensors["roberta.embeddings.word_embeddings.weight"]
     dense, norm = (
@@ -338,11 +339,6 @@ def test_a_distilbert_is_a_bert_whose_segments_are_zero(tmp_path):
         write_checkpoint(model, tmp_path / "pooler", "google")
 
 
-def edited(folder, **values):
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | values))
-
-
 @pytest.fixture
 def electra(tmp_path):
     write_checkpoint(random_checkpoint("encoder", **ELECTRA), tmp_path / "electra", "hugging_face")
@@ -381,7 +377,7 @@ def roberta(tmp_path):
     ],
 )
 def test_settings_of_roberta_that_do_not_fit_are_one_sentence(roberta, values, sentence):
-    edited(roberta, **values)
+    edit(roberta / "config.json", **values)
     with pytest.raises(ValueError, match=sentence):
         read_checkpoint(roberta)
 
@@ -394,12 +390,12 @@ def test_a_config_without_any_name_is_read_for_berts_tokenizer_alone(vocabulary,
     )
     model_type = json.loads((tmp_path / "m" / "config.json").read_text())["model_type"]
     expected = numbers(read_checkpoint(tmp_path / "m"))
-    edited(tmp_path / "m", model_type=None, architectures=None)
+    edit(tmp_path / "m" / "config.json", model_type=None, architectures=None)
     with pytest.raises(
         ValueError, match="names neither model_type nor architectures, and the tokenizer is n"
     ):
         read_checkpoint(tmp_path / "m")
-    edited(tmp_path / "m", model_type=model_type)
+    edit(tmp_path / "m" / "config.json", model_type=model_type)
     assert numbers(read_checkpoint(tmp_path / "m")) == expected
 
 
@@ -426,7 +422,7 @@ def test_the_table_of_words_may_have_the_heads_name_alone(shape, table, head, wr
     back = read_checkpoint(tmp_path / "m")
     assert numbers(back) == expected and not back.report.left_over
     assert (f"{wrapper}{head}.weight", "embeddings/word_embeddings", "as it is") in back.report.taken
-    edited(tmp_path / "m", tie_word_embeddings=False)  # then it is another table
+    edit(tmp_path / "m" / "config.json", tie_word_embeddings=False)  # then it is another table
     with pytest.raises(ValueError, match=r"has no tensors for 1 variables of .*_embeddings\.weight"):
         read_checkpoint(tmp_path / "m")
 
@@ -525,7 +521,7 @@ FULL, SLIDING = "full_attention", "sliding_attention"
     ids=str,
 )
 def test_settings_of_modernbert_that_do_not_fit_are_one_sentence(modernbert, values, sentence):
-    edited(modernbert, **values)
+    edit(modernbert / "config.json", **values)
     with pytest.raises(ValueError, match=sentence):
         read_checkpoint(modernbert)
 
@@ -571,7 +567,7 @@ def test_a_classifier_may_have_the_encoders_pooler_beside_it_and_several_segment
     tensors["roberta.embeddings.token_type_embeddings.weight"] = np.concatenate([first, first + 1])
     expected = numbers(read_checkpoint(roberta))
     foreign_files.write_safetensors(roberta / "model.safetensors", tensors | stray)
-    edited(roberta, type_vocab_size=2)
+    edit(roberta / "config.json", type_vocab_size=2)
     checkpoint = read_checkpoint(roberta, allow_unmatched=["type_vocab_size"])
     assert numbers(checkpoint) == expected
     assert {name for name, _ in checkpoint.report.left_over} == stray.keys()

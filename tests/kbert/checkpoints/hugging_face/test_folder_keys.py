@@ -13,6 +13,7 @@ from kbert.checkpoints.hugging_face.key_table import FOLDER_KEYS, Use
 from kbert.checkpoints.hugging_face.sentence_transformers import LENGTH_FILES
 from kbert.checkpoints.report import Report
 from tests.kbert.checkpoints import foreign_files
+from tests.kbert.checkpoints.foreign_files import edit
 from tests.kbert.checkpoints.hugging_face.test_folder import tokenizer_json
 from tests.places import SHARED_DATA
 
@@ -119,11 +120,6 @@ def written(folder):
     return foreign_files.write_hugging_face(
         folder, foreign_files.hugging_face_names(weights, prefix=""), tokenizer=tokenizer
     )
-
-
-def edit(path, **values):
-    old = json.loads(path.read_text()) if path.is_file() else {}
-    path.write_text(json.dumps(old | values))
 
 
 REFUSED = [

@@ -24,6 +24,7 @@ from kbert.tasks.similarity.vectors import similarities
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import tiny_finetuning_config
 from tests.kbert.checkpoints import foreign_files
+from tests.kbert.checkpoints.foreign_files import edit
 from tests.places import SHARED_DATA
 
 GOLDEN = SHARED_DATA / "golden" / "retrieval"
@@ -45,12 +46,6 @@ def golden(name):
             f"FIDELITY NOT CHECKED: {GOLDEN / name} is not here (vectors of sentence-transformers 6.2)"
         )
     return GOLDEN / name, json.loads((GOLDEN / name / "expected.json").read_text())
-
-
-def edit(path, **values):
-    old = json.loads(path.read_text()) if path.is_file() else {}
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(old | values))
 
 
 # ------------------------------------------------------------------------------ settings alone
