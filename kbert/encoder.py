@@ -195,8 +195,15 @@ class BertEncoder(keras.Model):
 
 
 def frozen_weights(model) -> list[str]:
-    """The paths of weights that somebody has frozen (`trainable = False`), for `get_config` of a model."""
-    return [weight.path for weight in model.weights if not weight.trainable]
+    """The paths of weights that somebody has frozen (`trainable = False`), for `get_config` of a model. Not
+    those that an adapter of Keras froze: its file has both as one weight."""
+    adapted = {
+        weight.path
+        for layer in model._flatten_layers()
+        if getattr(layer, "lora_enabled", False)
+        for weight in layer.weights
+    }
+    return [weight.path for weight in model.weights if not weight.trainable and weight.path not in adapted]
 
 
 def freeze(model, paths):

@@ -153,6 +153,19 @@ def test_a_task_that_reads_the_pooler_says_that_there_is_none(name):
         make_task(name).build_model(encoder)
 
 
+def test_an_adapter_of_keras_is_added_to_its_weight_in_a_file(tmp_path):
+    model = make_task("sequence_classification").build_model(BertEncoder(calm_config()))
+    randomize(model)
+    dense = model.get_layer("classification").dense
+    dense.enable_lora(2)
+    dense.lora_kernel_b.assign(np.ones(dense.lora_kernel_b.shape))
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    batch = features(model, make_batch("sequence_classification", model.encoder.config))
+    np.testing.assert_allclose(loaded(batch)["logits"], model(batch)["logits"], atol=1e-6)
+    assert all(weight.trainable for weight in loaded.weights if "seed" not in weight.path)
+
+
 def test_float16_scales_the_loss():
     """Gradients of a scaled-down loss are 0 in float16."""
     model = make_task("sequence_classification").build_model(BertEncoder(calm_config(), "mixed_float16"))
