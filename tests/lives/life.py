@@ -72,7 +72,8 @@ class Life:
         if "distillation" in values:
             values["distillation"]["teacher"] = str(self.folder / "teacher")
         if self.is_pretraining:
-            values = {"num_train_steps": 6, "num_warmup_steps": 2, "eval_every_steps": 6} | values
+            steps = {} if "phases" in values else {"num_train_steps": 6}  # each phase has its own
+            values = steps | {"num_warmup_steps": 2, "eval_every_steps": 6} | values
             values["encoder"] = to_dict(self.encoder)
             return from_dict(PretrainingConfig, values | {"task": self.task_name}, "config")
         every = {} if "eval_every_steps" in values else {"eval_every_epochs": 1.0}
