@@ -413,6 +413,16 @@ _CHECKPOINTS = (
         within="tf1",
     ),
     _fault(
+        "a tagger's head is one of texts", "_refuse_taggers", "lambda original: lambda *a: None",
+        "kbert/checkpoints/test_google_tf1.py::test_a_taggers_head_is_refused_by_its_optimizers_slots",
+    ),
+    _fault(
+        "a head stays on an encoder of vectors", "BertCheckpoint.encoder_alone",
+        "lambda original: lambda self: self",
+        "kbert/checkpoints/hugging_face/test_sentence_transformers.py::"
+        "test_a_head_behind_the_encoder_changes_no_vectors",
+    ),
+    _fault(
         "a temperature is lost in other formats", "_divided",
         "lambda original: lambda tensor, number: tensor",
         "kbert/checkpoints/conversion/test_answers.py::"
