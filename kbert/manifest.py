@@ -115,8 +115,16 @@ def read_manifest(directory: str | Path) -> Manifest:
             f"{directory} holds no {FILE_NAME}, so it is no finished set of records; make one with "
             "kbert pretraining-data --output_dir=..."
         )
-    values = read_json_object(path)
+    try:
+        values = read_json_object(path)
+    except ValueError as error:
+        raise ValueError(f"{error} Make the records again.") from None
     require_known_format(values, FORMAT_VERSION, path)
+    if values["format_version"] < FORMAT_VERSION:
+        raise ValueError(
+            f"{path} has format_version={values['format_version']}, but this kbert reads {FORMAT_VERSION}; "
+            "make the records again."
+        )
     try:
         if values.get("checksum") != _checksum(values):  # labels that changed places are valid, too
             raise ValueError("it is not the content that was written, says its checksum; do not edit it")

@@ -81,7 +81,7 @@ def trim_vocabulary(
     files: Annotated[Sequence[str | Path], NO_FLAG],
     heldout: Annotated[Sequence[str | Path], NO_FLAG] = (),
     dataset: DatasetConfig | None = None,
-    task: Annotated[str, NO_FLAG] = "sequence_classification",
+    task: Annotated[str, NO_FLAG] = FinetuningConfig.task,
     format: Format = KBERT,
     min_count: Annotated[int, Bounds(1)] = 1,
     vocab_size: int | None = None,
@@ -199,7 +199,7 @@ def labelled_texts(paths: list[str]) -> list[Path]:
 
 @contextlib.contextmanager
 def plain_texts(
-    files: list[Path], dataset, text_field: str = "text", prompts=(), task: str = "sequence_classification"
+    files: list[Path], dataset, text_field: str = "text", prompts=(), task: str = FinetuningConfig.task
 ) -> Iterator[list[Path]]:
     """The texts of files, one a line in a temporary file, those of a row together.
 

@@ -4,6 +4,7 @@ import dataclasses
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint, RecordedTask
 from kbert.checkpoints.model_variables import part_name
+from kbert.cli.warn_once import warn_once
 from kbert.config import FinetuningConfig
 from kbert.tasks import TASKS
 from kbert.tasks.file_columns import holds_pairs, require_read
@@ -70,13 +71,17 @@ def _with_config(checkpoint, config):
 
 
 def _labels(checkpoint, named: tuple[str, ...]) -> tuple[str, ...]:
-    """The labels of the checkpoint; of one that only numbers its classes, as transformers does by default,
-    those that a config names, in their order."""
+    """The labels of the checkpoint; of one that only numbers its classes, as transformers does by default and
+    Google's files do, those that a config names, in their order."""
     own = checkpoint.labels
-    numbered = tuple(f"LABEL_{index}" for index in range(len(own)))
     if not named or set(named) == set(own):
         return own
-    if own == numbered and len(named) == len(own):
+    numbers = range(len(own))
+    if own in (tuple(map("LABEL_{}".format, numbers)), tuple(map(str, numbers))) and len(named) == len(own):
+        warn_once(
+            f"{checkpoint.source} only numbers its classes; the config's labels are taken for them in their "
+            f"order: {', '.join(f'{number} is {label!r:.100}' for number, label in enumerate(named))}"
+        )
         return named
     raise ValueError(
         f"the config names the labels {list(named)!r:.300}, but {checkpoint.source} has {list(own)!r:.300}; "

@@ -75,8 +75,16 @@ def _names(override) -> list[str]:
     """The full names of all settings that an override says."""
     key, _, text = (part.strip() for part in override.partition("="))
     value = _override_value(text, override)
-    names = _inner_names(key, {"preset": value} if key == "encoder" and isinstance(value, str) else value)
-    return [key, *names] if f"{key}.preset" in names else names
+    if key == "encoder" and isinstance(value, str):
+        value = {"preset": value}
+    # Of a group each of its settings is replaced, of anything else the whole.
+    replaced = [f"{key}.{name}" for name in value] if _is_part_of_group(key, value) else [key]
+    return [*replaced, *_inner_names(key, value)]
+
+
+def _is_part_of_group(path, value) -> bool:
+    """Whether a value gives some settings of a group, and leaves its others as they are."""
+    return "." not in path and isinstance(value, dict) and bool(value) and "preset" not in value
 
 
 def _all_names(overrides):
@@ -166,15 +174,22 @@ def _values(path, overrides):
     values: dict = _read(find_config(path))
     for number, override in enumerate(overrides):
         flag = _flag(override)
-        givers = {name: before for before in overrides[:number] for name in _names(before)}
-        for name in _names(override):
-            for other in givers:
-                if other == name or other.startswith(f"{name}."):
-                    raise ValueError(
-                        f"{_flag(givers[other])} and {flag} both say {other}; leave one of them out."
-                    )
+        for before in overrides[:number]:
+            if name := _name_of_both(before, override):
+                raise ValueError(f"{_flag(before)} and {flag} both say {name}; leave one of them out.")
         _apply_override(values, override)
     return values
+
+
+def _name_of_both(before, override) -> str | None:
+    """A setting that an override says and another one behind it; None without one."""
+    key, _, text = before.partition("=")
+    is_group = isinstance(_override_value(text, before), dict | str)  # which may be changed further
+    for name in _names(override):
+        for other in _names(before):
+            if other == name or other.startswith(f"{name}.") or (not is_group and name.startswith(f"{key}.")):
+                return other
+    return None
 
 
 def _config(config_class, values, where, vocab_size, names):
@@ -263,10 +278,9 @@ def _apply_override(values: dict, override: str):
         values = child
     require(isinstance(values, dict), f"{flag} must name a setting in a list entry: list.0.setting=...")
     value, known = _override_value(text, flag), values.get(leaf)
-    if not parents and isinstance(value, dict) and "preset" not in value:
-        # A group: its other settings stay as they are.
-        value = ({"preset": known} if isinstance(known, str) else known or {}) | value
-    values[leaf] = value
+    known = {"preset": known} if isinstance(known, str) else known
+    is_part = _is_part_of_group(name, value) and isinstance(known, dict)
+    values[leaf] = known | value if is_part else value
 
 
 def _override_value(text, flag):

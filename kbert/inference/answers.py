@@ -63,13 +63,10 @@ def answered(
     require_settings(loaded, settings)
     chosen, settings = settings, loaded.task.serving.settings | settings
     predictor = functools.cache(loaded.predictor)
-    read: set[str] = set()
     numbered, num_answered = enumerate(examples, start=first), 0
     while window := list(itertools.islice(numbered, read_ahead or _READ_AHEAD * batch_size)):
         signatures = [_signature(loaded, example, name.format(number)) for number, example in window]
-        read.update(name for signature in signatures for name in predictor(signature).settings)
-        if window[-1][0] - first >= _READ_AHEAD:  # of fewer examples the next one may read them
-            _require_read(chosen, read)
+        _require_read(chosen, {name for signature in signatures for name in predictor(signature).settings})
         answers: list[dict] = [{}] * len(window)
         for positions in _batches(signatures, [example for _, example in window], batch_size):
             predict = predictor(signatures[positions[0]])
@@ -87,8 +84,6 @@ def answered(
                 report(num_answered)
         for (_, example), answer in zip(window, answers, strict=True):
             yield example, answer
-    if num_answered:
-        _require_read(chosen, read)
     if unknown:
         unknown.warn()
 

@@ -47,8 +47,8 @@ def _require_known(weights, description):
             raise ValueError(
                 f"{description.source}: {variable.path} ({variable.dtype}) is no weight of kbert's "
                 f"{description.task} model: Keras's `enable_lora` and `quantize` change what layers compute "
-                'with. Save the Keras model, loaded.model.save("model.keras"), which adds adapters to '
-                "their weights."
+                'with. loaded.model.save("model.keras") adds adapters to their weights; quantized layers '
+                "are made anew of the model that was saved before."
             )
 
 

@@ -204,7 +204,7 @@ def texts_and_pairs(
     own = _with_own_format(path, dataset)
     is_json = _file_format(path, own) == "jsonl"
     if not has_columns(path, dataset) and not is_json:
-        return map(_text_and_pair, _lines_of_text(read_lines(path, own.encoding), path))
+        return map(_text_and_pair, _lines_of_text(_lines(path, own), path))
     if is_json:
         lines = _json_lines([("text",)], path, own)
         examples = (

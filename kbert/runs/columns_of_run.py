@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kbert.config import DatasetConfig, FinetuningConfig, from_dict
 from kbert.files.json_file import read_json_object
+from kbert.input_pipelines.data_files import reading_dataset
 from kbert.input_pipelines.json_rows import MissingColumn
 from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.input_pipelines.unlabelled_files import (
@@ -28,13 +29,15 @@ def require_columns_of_model(path, run_dir, config: FinetuningConfig | None = No
       config: how the file is read for a checkpoint that does not record it.
 
     Raises:
-      ValueError: when the file is missing, lacks a column, or has rows that cannot be read.
+      ValueError: when the file is missing, lacks a column, or has rows that cannot be read; with a config
+        only the first row is looked at where labels are the checkpoint's.
     """
     if config is not None:
         require_read(config.task, config.dataset, [path])
         files = task_files(config.task)
         if files is not None and "labels" in files.settings:  # they are the checkpoint's, not yet known
-            next(iter(files.read_examples(path, config.dataset, with_labels=False)), None)
+            dataset = reading_dataset(path, config.dataset)
+            next(iter(files.read_examples(path, dataset, with_labels=False)), None)
         else:
             check_file(config.task, path, config.dataset)
         return

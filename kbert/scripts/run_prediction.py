@@ -186,16 +186,16 @@ def _examples(source, flags, num_texts):
     """(the examples, how many there are or None, how many to read ahead or None)."""
     inputs = _inputs(source)
     examples = _flag_examples(source, flags)
-    one_by_one = 1 if flags.batch_size == 1 else None
     if examples:
-        return examples, len(examples), one_by_one
+        return examples, len(examples), None
     if not flags.input_file:
-        alone = 1 if sys.stdin.isatty() else one_by_one  # a person waits for the answer to each line
+        # Somebody waits for the answer to each line.
+        alone = 1 if sys.stdin.isatty() or flags.batch_size == 1 else None
         lines = read_standard_input()
         return examples_from_lines(inputs, lines, "standard input", most_problems=1), None, alone
     examples = examples_of_file(flags.input_file, inputs, source.dataset)
     examples = with_checked_texts(examples, flags.input_file, source.dataset, source.task.files)
-    return examples, num_texts, one_by_one
+    return examples, num_texts, None
 
 
 def _writes_table(flags):

@@ -46,6 +46,7 @@ def test_answers_are_those_of_keras(exported, kind):
     np.testing.assert_allclose(answered, expected, atol=TOLERANCES[kind])
 
 
+@pytest.mark.long
 def test_a_text_that_is_cut_is_named_as_by_the_run(exported, caplog):
     run, output_dir, _ = exported
     file = output_dir / "model_float32.tflite"

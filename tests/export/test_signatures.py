@@ -170,6 +170,7 @@ def test_what_is_exported_answers_the_same(tmp_path):
     assert given == set(ServingModel(loaded).signatures)
 
 
+@pytest.mark.long
 def test_texts_that_are_cut_are_told(asked):
     for name, expected in asked.case.truncated.items():
         assert asked.answer(name)[TRUNCATED].tolist() == expected, name

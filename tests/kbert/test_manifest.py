@@ -67,6 +67,9 @@ def test_the_format_has_a_version_and_a_newer_one_is_refused(tmp_path):
     assert values["format_version"] == FORMAT_VERSION
 
     newer = FORMAT_VERSION + 1
+    change(tmp_path, format_version=FORMAT_VERSION - 1)
+    with pytest.raises(ValueError, match=f"but this kbert reads {FORMAT_VERSION}; make the records again"):
+        read_manifest(tmp_path)
     change(tmp_path, format_version=newer, shards="of another form")
     sentence = f"was written by a newer kbert: its format_version is {newer}, and this one reads up to"
     with pytest.raises(ValueError, match=sentence):

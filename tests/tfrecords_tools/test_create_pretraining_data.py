@@ -633,6 +633,7 @@ def test_records_of_every_kind_of_tokenizer_hold_its_ids(tmp_path, corpus, kind,
     assert check_records(folder) == 1
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("num_workers", [1, 2])
 def test_wordpieces_need_no_tensorflow(tmp_path, corpus, num_workers):

@@ -209,6 +209,7 @@ def test_who_stays_after_the_last_answer_is_cut_off(asked):
                 connection.sendall(b" ")
 
 
+@pytest.mark.long
 def test_half_a_head_does_not_hold_up_a_stop(e5_folder):
     with DevelopmentServer(e5_folder, None, 0, 0) as server:
         connection = socket.create_connection(("localhost", server.rest_api_port), timeout=120)

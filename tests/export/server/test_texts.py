@@ -72,6 +72,7 @@ def test_an_export_gives_the_first_numbers(vectors, tmp_path):
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.long
 def test_the_page_is_told_the_mask_token_and_the_tags_of_labels(page_asked):
     told = page_asked.rest("GET", "/info")[1]
     assert told["special_tokens"]["mask"] == "<mask>"
@@ -101,6 +102,7 @@ def test_a_text_is_cut_as_the_request_says(vectors):
         assert status == 400 and f"more than the {said} tokens" in answer["error"]["message"]
 
 
+@pytest.mark.long
 def test_an_empty_prompt_stands_beside_a_default_whose_tokens_do_not_count(e5_folder, tmp_path):
     folder = shutil.copytree(e5_folder, tmp_path / "skipping")
     pooling = folder / "1_Pooling" / "config.json"
@@ -119,6 +121,7 @@ def test_an_empty_prompt_stands_beside_a_default_whose_tokens_do_not_count(e5_fo
     assert not np.allclose(loaded.embed(TEXTS, task="query"), loaded.embed(TEXTS, task="document"))
 
 
+@pytest.mark.long
 def test_vectors_beyond_the_limit_of_answers_are_refused(e5_folder):
     four = 4 * 8 * np.float32().nbytes  # vectors of 8 numbers
     with DevelopmentServer(e5_folder, None, 0, 0, limits=Limits(max_answer_bytes=four)) as server:

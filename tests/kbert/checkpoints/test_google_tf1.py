@@ -62,6 +62,7 @@ def test_a_scope_before_all_names_is_taken_off(tmp_path):
     assert {line[0] for line in checkpoint.report.taken} == scoped.keys() - {"global_step"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "slots",
     [

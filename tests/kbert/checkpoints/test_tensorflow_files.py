@@ -56,6 +56,7 @@ def expected_of(folder):
     return {NAMES.get(name, name.removeprefix("out_")): value for name, value in stored.items()}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", GOLDEN)
 def test_golden_files_give_the_numbers_of_the_library_that_wrote_them(name, tmp_path):
     folder = SHARED / name

@@ -70,6 +70,7 @@ def test_a_reader_that_has_seen_enough_ends_a_script_without_a_word(body, flag, 
     assert (result.returncode, result.stderr) == (0, "")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
 def test_a_closed_stream_takes_what_is_printed_and_no_file_its_number(closed, tmp_path):
     body = """import os, pathlib, subprocess, sys, kbert.late_tensorflow, tensorflow

@@ -552,6 +552,9 @@ def test_an_override_of_a_group_leaves_its_other_settings(write):
         FinetuningConfig, write(values), {"task_settings": {"class_weights": "balanced"}}
     )
     assert kept.task_settings == {"head": "bilstm", "class_weights": "balanced"}
+    assert config_with_settings(FinetuningConfig, write(values), {"task_settings": {}}).task_settings == {}
+    with pytest.raises(ValueError, match="max_seq_length: expected int"):
+        config_with_settings(FinetuningConfig, write(values), {"max_seq_length": {"a": 1}})
     made = config_with_settings(FinetuningConfig, write(values), {"optimizer": OptimizerConfig(name="lamb")})
     assert made.optimizer == OptimizerConfig(name="lamb")
     with pytest.raises(ValueError, match="'seed=1' and --override='seed=2' both say seed; leave one"):
@@ -563,8 +566,16 @@ def test_an_override_of_a_group_leaves_its_other_settings(write):
     for both in twice:
         with pytest.raises(ValueError, match=f"{both[1]}' both say {both[1].partition('=')[0]}"):
             load_config(FinetuningConfig, write({}), both)
-    with pytest.raises(ValueError, match="'lora.rank=2' and --override='lora=null' both say"):
-        load_config(FinetuningConfig, write({}), ["lora.rank=2", "lora=null"])
+    for lost, later in (
+        ("lora.rank=2", "lora=null"),
+        ("lora=null", "lora.rank=2"),
+        ("task_settings.head=x", "task_settings={}"),
+        ("task_settings.pooling.include_prompt=false", 'task_settings={"pooling": {"mode": "cls"}}'),
+        ("task_settings.pooling.include_prompt=false", 'task_settings.pooling={"mode": "cls"}'),
+        ('task_settings.class_weights={"a": 2}', 'task_settings.class_weights={"b": 3}'),
+    ):
+        with pytest.raises(ValueError, match=re.escape(f"{lost.partition('=')[0]}") + ".* both say"):
+            load_config(FinetuningConfig, write({}), [lost, later])
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,7 @@ def test_a_task_answers_as_it_was_trained(name):
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("settings", [{}, MPNET, MODERN], ids=["BERT", "MPNet", "ModernBERT"])
 def test_attention_probabilities_of_any_mask(settings):
     config = tiny_encoder_config(num_hidden_layers=2, **settings)
@@ -79,6 +80,7 @@ def test_attention_probabilities_of_any_mask(settings):
     np.testing.assert_allclose((found * both).sum(-1)[:, 0, 0][real], 1.0, atol=1e-5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("hidden_act", "layer_norm_eps"),
     list(zip(ACTIVATIONS, [1e-12, 1e-3, 1e-12, 1e-3, 1e-12], strict=True)),
@@ -113,6 +115,7 @@ def test_layers_and_masks_of_any_kind(hidden_act, layer_norm_eps):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
 def test_a_modernbert_that_reads_one_vector(pooling):
     """With "cls" its last layer computes first tokens only; here it is one with local attention."""

@@ -44,6 +44,7 @@ POOLED = {
 
 
 # Each of both: layers are pooled one by one, and then combined whatever the pooling was.
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("pooling", "combine"),
     [("cls", "sum"), ("mean", "none"), ("max", "concat"), ("mean_sqrt_len", "sum"), ("none", "concat")],
@@ -167,6 +168,7 @@ def test_features_of_a_file_are_those_of_the_columns_of_the_run(pair_run, tmp_pa
     np.testing.assert_allclose(np.load(tmp_path / "out.npz")["values"], [expected], atol=1e-6)
 
 
+@pytest.mark.long
 def test_the_default_prompt_stands_once_before_each_text():
     pooling = PoolingConfig("mean", True, prompts={"query": "the "}, default_prompt_name="query")
     loaded, _ = random_model(own_pooling=pooling)
@@ -179,6 +181,7 @@ def test_the_default_prompt_stands_once_before_each_text():
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("length", [10, 24])
 def test_vectors_of_a_file_are_those_of_embed_at_every_length(length, tmp_path):
     """Texts beyond the model's own length are cut where `embed` and exports cut them."""

@@ -68,6 +68,7 @@ def test_two_masks_and_one_get_the_models_own_probabilities(fill, own_probabilit
             np.testing.assert_allclose([c["probability"] for c in candidates], expected[best], atol=1e-5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("other", [{"candidates": ["walk"]}, {"text_pair": "walk"}], ids=str)
 def test_settings_of_masks_are_read_or_refused(pretraining_run, other):
     loaded, example = load(pretraining_run.path), {"text": "the [MASK]"}
@@ -75,7 +76,7 @@ def test_settings_of_masks_are_read_or_refused(pretraining_run, other):
         loaded.predict([example, example | other], **settings)
         with pytest.raises(ValueError, match=f"{next(iter(settings))}: read for texts with .MASK. alone"):
             loaded.predict(example | other, **settings)
-        mixed = answered(loaded, [example | other, example], settings, read_ahead=1)
+        mixed = answered(loaded, [example | other, example], settings, batch_size=1)
         assert len(list(mixed)) == 2
 
 
@@ -106,6 +107,7 @@ def test_candidates_have_the_geometric_mean_of_their_pieces(fill, own_probabilit
     assert {c["token"]: c["probability"] for c in candidates} == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.long
 def test_a_signature_without_answers_is_asked_for_outputs():
     ask = Predictor(random_task_model(TASKS["token_classification"](("O", "B-X"))), "words")
     assert ask.outputs(words=[["jump", "the"]])["labels"].shape == (1, 2)
@@ -124,6 +126,7 @@ def test_a_predictor_takes_texts_alone(text):
         ask(text=["the [MASK]", text], top_k=1, whole_words=False)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_what_cannot_stand_at_the_one_mask_has_probability_0(pretraining_run):
     """Also in a graph, which answers every text: empty, with an unknown character, too long; with no mask,
@@ -139,6 +142,7 @@ def test_what_cannot_stand_at_the_one_mask_has_probability_0(pretraining_run):
     np.testing.assert_array_equal(answer["probabilities"] > 0, expected)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("wrong", "why"),
@@ -156,6 +160,7 @@ def test_an_answer_that_cannot_be_given_names_its_example(pretraining_run, wrong
         list(predictions(pretraining_run, [wrong], first=8))
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_text_that_is_cut_is_told_with_the_length_that_cut_it(caplog):
     settings = {"max_query_length": 3, "doc_stride": 4}
@@ -167,6 +172,7 @@ def test_a_text_that_is_cut_is_told_with_the_length_that_cut_it(caplog):
     assert "than the 6 tokens of a query (query_length) or the 9 of a document" in caplog.text
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "ask", "length"),
@@ -189,6 +195,7 @@ def test_vectors_of_a_text_that_is_cut_say_so_once(name, ask, length, caplog):
     assert "8 tokens" in second or "the 8 of a document" in second
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("ask", [LoadedModel.embed, LoadedModel.predict, lambda m, x: FeatureExtractor(m)(x)])
 def test_texts_that_the_vocabulary_does_not_know_are_said_once(ask, caplog):
@@ -207,6 +214,7 @@ def test_a_prediction_that_leaves_words_out_says_so(monkeypatch, caplog):
     assert "texts with 2 words or more" in caplog.text
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("labels", "odd"), [(["O", "DATE", "HCW"], "DATE"), (["O", "B-PER", "[CLS]"], "CLS"), (["NOUN", "X"], "")]
@@ -259,6 +267,7 @@ def test_a_run_with_weights_that_are_no_numbers_is_refused(finetuned_run, labell
             answer()
 
 
+@pytest.mark.long
 def test_nothing_that_answers_must_be_compiled(finetuned_run, pretraining_run, monkeypatch):
     """Stock servers refuse to run a function with jit_compile=True."""
     monkeypatch.setattr(Kernel, "compiled", True)
@@ -270,6 +279,7 @@ def test_nothing_that_answers_must_be_compiled(finetuned_run, pretraining_run, m
         assert [one.signature.name for one in library if one.attr["_XlaMustCompile"].b] == []
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_tagger_says_that_scripts_without_blanks_are_cut_at_marks_alone(caplog):
     """Of whole sentences, not of long words; a sentence about labels is said beside it."""

@@ -192,6 +192,7 @@ def test_texts_are_ranked_by_the_similarity_and_the_prompts_of_the_model():
     assert [one["score"] for one in Prompted().rank("abc", ["a", "abcdef"])] == [-1.0, -6.0]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_bfloat16_at_load_answers_nearly_alike(finetuned_run):
     exact, rounded = (kbert.load(finetuned_run.path, precision=name) for name in ("float32", "bfloat16"))

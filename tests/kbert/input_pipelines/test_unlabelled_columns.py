@@ -122,8 +122,9 @@ def test_a_file_without_a_header_has_the_columns_of_the_run(tmp_path):
 
 def test_lines_keep_their_blanks_which_are_tokens_of_byte_level_bpe(tmp_path):
     path = tmp_path / "texts.txt"
-    path.write_text(" a b \n a ||| b \n", encoding="utf-8")
-    assert list(texts_and_pairs(path)) == [(" a b ", None), ("a", "b")]
+    for end in ("\n", "\r\n"):
+        path.write_bytes(f" a b {end}{end} a ||| b {end}".encode())
+        assert list(texts_and_pairs(path)) == [(" a b ", None), ("", None), ("a", "b")]
 
 
 def test_texts_and_pairs_of_a_table_have_a_text_in_each_row(tmp_path):

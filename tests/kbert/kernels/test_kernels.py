@@ -186,6 +186,7 @@ def test_the_cross_entropy_of_a_label_that_is_no_class_is_nan_and_so_is_its_grad
     assert np.isnan(losses).tolist() == np.isnan(gradient).all(axis=-1).tolist() == [True, False, True]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(CASES.keys() - {"cross_entropy"}))  # logits are float32 in any policy
 def test_a_kernel_keeps_sixteen_bits(name):
     """Large tensors in and out are bfloat16, parameters float32; the numbers are near the plain ones."""

@@ -11,6 +11,7 @@ RNG = np.random.default_rng(2)
 SHAPES = [(1, 1), (5, 0), (7, 3), (12, 3), (13, 3), (16, 4), (17, 4), (29, 4), (40, 1)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize(("columns", "window"), SHAPES)
 def test_columns_are_split_joined_and_beside_each_other(columns, window, dynamic):

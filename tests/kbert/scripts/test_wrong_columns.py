@@ -44,6 +44,7 @@ def refused(*arguments):
     return f"error: {error}"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("command", "facts"),
     [

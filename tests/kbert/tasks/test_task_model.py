@@ -82,6 +82,7 @@ def test_save_and_load_keep_answers_names_and_the_shared_table(case, tmp_path):
         np.testing.assert_array_equal(loaded(features(model, batch))[output], value)
 
 
+@pytest.mark.long
 def test_every_weight_of_a_task_gets_a_gradient(case):
     name, model, batch = case
     batch = {key: tf.constant(value) for key, value in batch.items()}
@@ -166,6 +167,7 @@ def test_an_adapter_of_keras_is_added_to_its_weight_in_a_file(tmp_path):
     assert all(weight.trainable for weight in loaded.weights if "seed" not in weight.path)
 
 
+@pytest.mark.long
 def test_float16_scales_the_loss():
     """Gradients of a scaled-down loss are 0 in float16."""
     model = make_task("sequence_classification").build_model(BertEncoder(calm_config(), "mixed_float16"))
@@ -236,6 +238,7 @@ def test_pairs_of_texts_need_no_targets():
     assert model.compute_loss(features(model, batch), None, outputs, training=False) == expected
 
 
+@pytest.mark.long
 def test_metrics_of_every_output_are_those_of_the_label_wherever_it_is():
     """Keras would pair the one label with the first output, and drop the metrics of the others."""
     model = make_task("sequence_classification").build_model(BertEncoder(calm_config()))
@@ -258,6 +261,7 @@ def test_metrics_of_every_output_are_those_of_the_label_wherever_it_is():
         )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "loss", [None, {"logits": keras.losses.SparseCategoricalCrossentropy(ignore_class=-1)}]
 )
@@ -288,6 +292,7 @@ def one_of_a_row(y_true, y_pred):
     return keras.ops.mean(y_pred, axis=(1, 2))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "metric", [one_number, one_of_a_row, keras.losses.SparseCategoricalCrossentropy(ignore_class=-1)]
 )
@@ -302,6 +307,7 @@ def test_a_metric_of_one_s_own_sees_all_labels(metric):
     assert values[name] == pytest.approx(float(keras.ops.mean(expected)), abs=1e-6)
 
 
+@pytest.mark.long
 def test_a_metric_of_one_s_own_changes_none_of_another_output(caplog):
     model = make_task("token_classification").build_model(BertEncoder(calm_config()))
     batch = make_batch("token_classification", model.encoder.config)
@@ -452,6 +458,7 @@ def test_one_label_may_lack_its_axis_and_several_may_not():
         several.compute_loss(batch, held, several(batch), training=False)
 
 
+@pytest.mark.long
 def test_weights_count_wherever_the_labels_are():
     model = make_task("question_answering").build_model(BertEncoder(calm_config()))
     batch, weights = make_batch("question_answering", model.encoder.config), np.float32([1, 2, 0, 0, 3, 0])

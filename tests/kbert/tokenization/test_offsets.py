@@ -131,6 +131,7 @@ def test_words_by_other_rules_have_the_places_of_the_reference(rules):
     assert make_rows(split_words_with_offsets(tensor_of(texts), **rules)) == expected_words(texts, **rules)
 
 
+@pytest.mark.long
 def test_a_function_takes_batches_of_any_size():
     with_offsets = tf.function(
         tokenizers[True].with_offsets, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False

@@ -41,6 +41,7 @@ def test_random_texts_split_as_in_the_original(do_lower_case, batch):
     assert words_of(batch, do_lower_case) == expected
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rules", OTHER_RULES.values(), ids=OTHER_RULES)
 @fuzz
 @given(batch=batches_of_texts)

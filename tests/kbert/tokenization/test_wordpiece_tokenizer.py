@@ -69,6 +69,7 @@ def test_random_texts_with_masks_are_the_texts_between_them(do_lower_case, texts
 _short_pieces = st.text("abc", min_size=1, max_size=5)
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(
     beginnings=st.lists(_short_pieces, max_size=12, unique=True),
@@ -137,6 +138,7 @@ TRICKY = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("column", [1, 2], ids=["uncased", "cased"])
 def test_tricky_texts_in_a_dataset(column):
     tokenizer = make_tokenizer(TRICKY_PIECES, do_lower_case=column == 1)

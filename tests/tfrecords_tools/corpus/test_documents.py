@@ -96,6 +96,7 @@ CONTENTS = st.builds(
 )
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(content=CONTENTS)

@@ -124,6 +124,7 @@ def test_another_positive_label_is_noted(positive, format, tmp_path):
     assert len(found) == (positive == LABELS[0])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("format", OTHERS)
 @pytest.mark.parametrize(("name", "values"), list(cases()))
 def test_a_setting_is_carried_or_refused_by_name(name, values, format, tmp_path):

@@ -22,6 +22,7 @@ OF_FAMILIES = {id(names.MPNET): MPNET, id(names.DISTILBERT): {"type_vocab_size":
 NARROW = {"type_vocab_size": 3, "embedding_size": 6}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("settings", [{}, MODERN], ids=["BERT", "ModernBERT"])
 @pytest.mark.parametrize("task", TASKS)
 def test_shapes_are_those_of_the_real_model_whose_weights_stay_as_they_were(task, settings):
@@ -51,6 +52,7 @@ TABLES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 def test_each_variable_has_one_row_and_each_outside_name_one_meaning(table):
     settings = {"num_hidden_layers": 3, "embedding_size": 6 if table is names.ELECTRA else None}

@@ -66,6 +66,7 @@ def golden(name):
     return GOLDEN / name
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("answering", [False, True], ids=["Keras", "answering"])
 @pytest.mark.parametrize("name", CLASSES)
 def test_a_class_gives_the_numbers_of_transformers(name, answering):
@@ -89,6 +90,7 @@ def test_a_class_gives_the_numbers_of_transformers(name, answering):
     assert (checkpoint.missing != ()) == without_pooler
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CLASSES)
 def test_written_again_it_is_the_same_class_with_the_same_tensors(name, tmp_path):
     read = read_checkpoint(golden(name))
@@ -211,6 +213,7 @@ WRITTEN = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("task", "settings", "architecture"), WRITTEN)
 def test_a_model_of_kbert_is_written_as_its_class_and_comes_back(task, settings, architecture, tmp_path):
     labels = dict.fromkeys(("masked_lm", "multiple_choice", "question_answering"), ())

@@ -298,6 +298,7 @@ HEADS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("architecture", HEADS)
 def test_a_head_behind_the_encoder_changes_no_vectors(folder, tmp_path, architecture):
     """sentence-transformers loads the encoder alone, whatever class config.json names."""
@@ -432,6 +433,7 @@ def test_a_named_prompt_leaves_its_own_tokens_out(tmp_path):
         loaded.embed(queries, prompt_name="passage")
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_an_evaluation_ranks_as_the_folder_says(folder):
     """With its prompts and its similarity; no head is missing, so a config for pairs measures any vectors."""

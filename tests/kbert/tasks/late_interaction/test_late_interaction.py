@@ -92,6 +92,7 @@ def test_queries_and_documents_have_their_own_lengths(folder):
     assert [len(matrix) for matrix in loaded.embed(["the day c d", "c"], task="document")] == [4, 3]
 
 
+@pytest.mark.long
 def test_lengths_beyond_the_model_s_answer_everywhere_as_in_a_longer_model(folder, tmp_path):
     """sentence-transformers cuts at max_seq_length only where a task has no length of its own."""
     text, all_found = "the day c d " * 4, []
