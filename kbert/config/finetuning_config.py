@@ -92,7 +92,8 @@ class DatasetConfig:
             "question; name the column of the labels.",
         )
         if self.column_names:
-            for column in self.text_columns:  # not the label: rows of some tasks have none
+            label = () if self.label == type(self).label else (self.label,)  # rows of some tasks have none
+            for column in (*self.text_columns, *label):
                 require(
                     column in self.column_names,
                     f"dataset column {shown(column)} is not among "

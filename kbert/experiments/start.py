@@ -70,7 +70,8 @@ class Start:
             is_default = is_open and isinstance(task.pooling, PoolingConfig) and read.pooling is None
             if is_default and self.has_weights:
                 warn_of_mean(read.source, read.first_format, "the training", "set task_settings.pooling")
-        elif self._teacher:  # both read the same texts: with the prompts that the teacher was made for
+        if self._teacher and self.pooling is None and not resume and not self.has_weights:
+            # Both read the same texts: with the prompts that the teacher was made for.
             self.pooling = self._teacher.checkpoint.pooling
         self.details = {"init_checkpoint": str(init.checkpoint) if init.checkpoint else None}
         if self._teacher:

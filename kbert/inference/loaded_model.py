@@ -235,8 +235,7 @@ class LoadedModel(TextAnswers):
 
     def _forget_old_copies(self):
         """In bfloat16 answers come from copies of the dense layers: those of other weights are let go. The
-        first row and column of each table and the biases tell weights apart, a neuron or a head that is
-        zeroed too, in a millisecond or two."""
+        first row of each table and of each head's part of a kernel, and the biases tell weights apart."""
         read_rows = self._once("read_rows", self._row_reader)
         with tf.init_scope():
             rows = read_rows().numpy()
@@ -245,11 +244,12 @@ class LoadedModel(TextAnswers):
             self._made["rows"] = rows
 
     def _row_reader(self):
-        weights = [weight.value for weight in self.encoder.weights]
-        tables = [weight for weight in weights if len(weight.shape) == 2]
-        others = [weight for weight in weights if len(weight.shape) != 2]
+        weights, step = self.encoder.weights, self.config.hidden_size // self.config.num_attention_heads
+        tables = [weight.value for weight in weights if len(weight.shape) == 2]
+        kernels = [weight.value for weight in weights if weight.path.endswith("kernel")]
+        others = [weight.value for weight in weights if len(weight.shape) != 2]
         return tf.function(
-            lambda: tf.concat([*(w[0] for w in tables), *(w[:, 0] for w in tables), *others], 0),
+            lambda: tf.concat([*(w[0] for w in tables), *(w[::step, 0] for w in kernels), *others], 0),
             autograph=False,
         )
 

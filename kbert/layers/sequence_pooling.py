@@ -44,6 +44,8 @@ class Pooler(EncoderLayer):
             self.layer_norm = self.make_norm("layer_norm", config.hidden_size)
         is_first = config.classifier_pooling == "cls"
         self.pooling = None if is_first else SequencePooling(config.classifier_pooling)
+        if self.pooling is not None:
+            self.pooling.build(sequence_output_shape, input_mask_shape)
         self.built = True
 
     def call(self, sequence_output, input_mask=None):

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from kbert.config import DatasetConfig, FinetuningConfig, from_dict
 from kbert.files.json_file import read_json_object
-from kbert.input_pipelines.data_files import reading_dataset
 from kbert.input_pipelines.json_rows import MissingColumn
 from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.input_pipelines.unlabelled_files import (
@@ -17,7 +16,14 @@ from kbert.input_pipelines.unlabelled_files import (
     with_checked_texts,
 )
 from kbert.runs.run_file import RUN_FILE, holds_run
-from kbert.tasks.file_columns import ALWAYS_TAKEN, check_file, require_read, task_files, task_inputs
+from kbert.tasks.file_columns import (
+    ALWAYS_TAKEN,
+    check_file,
+    check_texts,
+    require_read,
+    task_files,
+    task_inputs,
+)
 
 
 def require_columns_of_model(path, run_dir, config: FinetuningConfig | None = None):
@@ -30,16 +36,11 @@ def require_columns_of_model(path, run_dir, config: FinetuningConfig | None = No
 
     Raises:
       ValueError: when the file is missing, lacks a column, or has rows that cannot be read; with a config
-        only the first row is looked at where labels are the checkpoint's.
+        labels are not looked at where they are the checkpoint's.
     """
     if config is not None:
         require_read(config.task, config.dataset, [path])
-        files = task_files(config.task)
-        if files is not None and "labels" in files.settings:  # they are the checkpoint's, not yet known
-            dataset = reading_dataset(path, config.dataset)
-            next(iter(files.read_examples(path, dataset, with_labels=False)), None)
-        else:
-            check_file(config.task, path, config.dataset)
+        check_texts(config.task, path, config.dataset)
         return
     task, _, dataset = _recorded_task(run_dir)
     if task is None:

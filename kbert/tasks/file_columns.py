@@ -194,6 +194,23 @@ def check_file(task: str, path: str | Path, dataset: DatasetConfig) -> CheckedFi
     return CheckedFile(complete, number)
 
 
+def check_texts(task: str, path: str | Path, dataset: DatasetConfig):
+    """As `check_file`; but classes are not looked at, of which a checkpoint says more than the dataset.
+
+    Raises:
+      ValueError: as `check_file` does.
+    """
+    several = task == "multi_label_classification"  # which may stand in columns of their own
+    if not several and task != "sequence_classification":
+        check_file(task, path, dataset)
+        return
+    dataset = reading_dataset(path, dataset)
+    for _ in stream_records(
+        path, dataset, (dataset.text, dataset.text_pair, None if several else dataset.label)
+    ):
+        pass
+
+
 def holds_pairs(path: str | Path) -> bool:
     """Whether a labelled file has the column `text_pair` beside `text`: pairs, where no config names columns.
 

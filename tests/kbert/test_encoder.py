@@ -169,7 +169,11 @@ def test_no_global_policy_changes_the_weights_of_a_float32_encoder(settings):
     assert {weight.dtype for weight in encoder.weights} == {"float32"}
 
 
-@pytest.mark.parametrize("settings", [MPNET, MODERN, {}], ids=["MPNet", "ModernBERT", "BERT"])
+@pytest.mark.parametrize(
+    "settings",
+    [MPNET, MODERN, MODERN | {"classifier_pooling": "mean"}, {}],
+    ids=["MPNet", "ModernBERT", "ModernBERT of means", "BERT"],
+)
 def test_every_layer_is_built(settings):
     """Keras's `quantize` asks each."""
     layers = BertEncoder(tiny_encoder_config(num_hidden_layers=2, **settings))._flatten_layers()

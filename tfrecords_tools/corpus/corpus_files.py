@@ -80,11 +80,16 @@ def _separated(patterns):
 
 
 def _matches(pattern: str) -> list[Path]:
-    """What a glob matches. OSError for a folder that may not be listed, which `glob` passes over."""
+    """What a glob matches. An error for a folder on the way that may not be entered or listed, and for a link
+    that leads nowhere: `glob` passes over these."""
     for path in (Path(pattern), *Path(pattern).parents):
-        for folder in glob(str(path.parent), recursive=True) if has_magic(path.name) else ():
-            if Path(folder).is_dir():
-                os.scandir(folder).close()
+        folders = list(map(Path, glob(str(path.parent), recursive=True))) if has_magic(str(path)) else []
+        _files_among(folders)
+        for folder in folders:
+            if folder.is_dir():
+                os.stat(f"{folder}/.")
+                if has_magic(path.name):
+                    os.scandir(folder).close()
     return [Path(match) for match in glob(pattern, recursive=True)]
 
 

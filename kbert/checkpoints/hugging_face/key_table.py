@@ -210,9 +210,7 @@ _TOKENIZER_CONFIG = {
     **_no_effect(
         "special tokens written out in a text are ordinary text in kbert", "split_special_tokens verbose"
     ),
-    **_no_effect(
-        f"{_NO_ENCODER}; a folder that sentence-transformers reads by it is refused", "chat_template"
-    ),
+    **_no_effect(_NO_ENCODER, "chat_template"),
 }
 _SPECIAL_TOKENS = {
     name: _TOKENIZER_CONFIG[name]

@@ -236,12 +236,6 @@ def _read_transformer(folder, model, report):
             f"{source}: modality_config is of {shown(', '.join(modalities))}, but kbert reads texts alone, "
             "through no chat template",
         )
-    if not settings.get("modality_config") and _has_chat_template(folder):
-        report.conflict(
-            "chat_template",
-            f"{folder}: its tokenizer has a chat template, through which sentence-transformers puts texts "
-            "where no modality_config says otherwise; kbert follows none",
-        )
     text = json_value(modalities, "text", dict, source, usual["text"])
     expected = {
         "transformer_task": (settings.get("transformer_task"), task),
@@ -253,9 +247,3 @@ def _read_transformer(folder, model, report):
         if theirs not in (None, ours):
             report.conflict(key.split(":")[0], f"{source}: {key} is {shown(theirs)}, but kbert's is {ours!r}")
     return settings, source
-
-
-def _has_chat_template(folder):
-    settings = folder / "tokenizer_config.json"
-    listed = read_json_object(settings).get("chat_template") if settings.is_file() else None
-    return bool(listed) or (folder / "chat_template.jinja").is_file()

@@ -298,6 +298,11 @@ REFUSED = {
         {"dataset": {"column_names": ["sentence", "label"]}},
         "dataset column 'text' is not among column_names=['sentence', 'label'].",
     ),
+    "unnamed column of labels": (
+        FinetuningConfig,
+        {"dataset": {"column_names": ["text", "text_pair", "score"], "label": "scoer"}},
+        "dataset column 'scoer' is not among column_names=['text', 'text_pair', 'score'].",
+    ),
     "unnamed column of a choice": (
         FinetuningConfig,
         {"dataset": {"column_names": ["text", "ending0", "label"], "choices": ["ending0", "ending1"]}},

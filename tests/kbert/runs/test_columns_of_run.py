@@ -1,11 +1,14 @@
 """What is asked of a file for a run, and of which runs nothing is asked."""
 
+import dataclasses
 import json
 import shutil
 
 import pytest
 
+from kbert.config import DatasetConfig
 from kbert.runs.columns_of_run import count_inputs_of_run, require_columns_of_model
+from tests.conftest import tiny_finetuning_config
 
 
 @pytest.fixture
@@ -53,3 +56,20 @@ def test_labelled_words_are_refused_for_a_run_that_labels_words(tmp_path):
     assert count_inputs_of_run(tmp_path / "a.txt", tmp_path) == 2
     with pytest.raises(ValueError, match="a.conll has 'EU B-ORG' where a text is expected"):
         count_inputs_of_run(tmp_path / "a.conll", tmp_path)
+
+
+def test_labels_of_a_checkpoint_are_not_judged_as_those_of_a_training_file(tmp_path):
+    """Each of many labels once; rows that a training file may not have are looked at all the same."""
+    file = tmp_path / "dev.tsv"
+    file.write_text("text\tlabel\n" + "".join(f"a{n}\tintent {n}\n" for n in range(25)))
+    dataset = DatasetConfig(skip_short_rows=True)
+    for settings in (dataset, dataclasses.replace(dataset, labels=("0", "1"))):
+        require_columns_of_model(file, tmp_path, tiny_finetuning_config(dataset=settings))
+    with pytest.raises(ValueError, match="no column 'intent'"):
+        require_columns_of_model(
+            file, tmp_path, tiny_finetuning_config(dataset=DatasetConfig(label="intent"))
+        )
+    file.write_text(file.read_text() + "short\n")
+    require_columns_of_model(file, tmp_path, tiny_finetuning_config(dataset=dataset))
+    with pytest.raises(ValueError, match="line 27"):
+        require_columns_of_model(file, tmp_path, tiny_finetuning_config(dataset=DatasetConfig()))

@@ -286,6 +286,10 @@ def test_what_cannot_be_read_in_a_folder_is_named(tmp_path, monkeypatch):
     for each in inputs:
         with pytest.raises(ValueError, match="c/e.txt is a link to nowhere, which is not there; mend"):
             input_files(each)
+    (tmp_path / "b" / "gone").symlink_to("nowhere")
+    for each in (f"{tmp_path}/b/*/*.txt", f"{tmp_path}/b/*/d.txt"):
+        with pytest.raises(ValueError, match="b/gone is a link to nowhere"):
+            input_files(each)
 
 
 @pytest.mark.parametrize(

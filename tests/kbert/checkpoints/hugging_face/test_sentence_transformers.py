@@ -252,16 +252,6 @@ def test_settings_that_kbert_does_not_follow_are_named(folder, file, values, sen
         read_checkpoint(folder)
 
 
-def test_a_chat_template_is_refused_where_texts_go_through_it(folder):
-    """As sentence-transformers 5.4 and later infer it from the tokenizer."""
-    edit(folder / "tokenizer_config.json", chat_template="{{ messages }}")
-    with pytest.raises(ValueError, match="has a chat template.*=chat_template"):
-        read_checkpoint(folder)
-    expected = read_checkpoint(folder, allow_unmatched=["chat_template"])
-    edit(folder / "sentence_bert_config.json", modality_config={"text": FORWARD})
-    assert read_checkpoint(folder).pooling == expected.pooling
-
-
 def test_modules_that_kbert_does_not_have_are_named_and_their_encoder_can_be_read(folder):
     list_modules(folder, "Transformer", "Pooling", "LayerNorm")
     with pytest.raises(
