@@ -12,6 +12,9 @@ from kbert.config.presets import expand_encoder
 from kbert.config.setting_paths import closest_setting
 from kbert.files.json_values import is_unicode, shown
 
+# Settings of before, which config.json of older runs holds: what to do instead of turning one on.
+_GONE = {"deterministic_ops": "It is gone: set TF_DETERMINISTIC_OPS=1 in the environment."}
+
 
 def to_dict(config) -> dict:
     """A config as plain values, ready for JSON; `from_dict` makes an equal config of them."""
@@ -28,10 +31,12 @@ def from_dict(config_class, values, where: str = "config"):
         values = expand_encoder(values, where)
     require(isinstance(values, dict), f"{where}: expected an object of settings, received {shown(values)}.")
     hints = typing.get_type_hints(config_class)
+    values = {key: value for key, value in values.items() if value or key not in _GONE}
     for key in values:
         if key not in hints:
             close = closest_setting(key, [config_class])
             hint = f"Did you mean {close!r}?" if close else f"Known keys: {', '.join(hints)}."
+            hint = _GONE.get(key, hint)
             raise ValueError(f"{where}: unknown key {shown(key)} for {config_class.__name__}. {hint}")
     converted = {key: _convert(hints[key], value, f"{where}: {key}") for key, value in values.items()}
     try:

@@ -883,3 +883,10 @@ def test_what_is_given_by_name_and_read_by_no_phase_is_refused_whatever_its_valu
             config_with_settings(PretrainingConfig, made, {"optimizer": {"learning_rate": 1e-4}})
         same = config_with_settings(PretrainingConfig, made, {"optimizer": OptimizerConfig(), "seed": 1})
         assert same.phase_configs[0].num_train_steps == 5
+
+
+def test_a_setting_of_before_is_refused_where_it_was_turned_on(write):
+    """Each run has it in its config.json."""
+    assert load_config(FinetuningConfig, write({"deterministic_ops": False})) == FinetuningConfig()
+    with pytest.raises(ValueError, match="set TF_DETERMINISTIC_OPS=1 in the environment"):
+        load_config(FinetuningConfig, write({"deterministic_ops": True}))
