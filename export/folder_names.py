@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from absl import logging
-
 from kbert.files.whole_file import write_text
 
 EXTRA_FOLDER = "assets.extra"  # of a SavedModel: what servers leave alone, but for the warm-up requests
@@ -40,6 +38,8 @@ def write_labels(labels: tuple[str, ...], folder: Path):
     """Writes LABELS_FILE, one label a line in id order; nothing for a task without labels, or with one of
     several lines, which is said."""
     if (label := broken_label(labels)) is not None:
+        from absl import logging  # which programs that only ask a file need not have
+
         logging.warning(
             "%s is left out: the label %r has a line break. %s names all labels.",
             LABELS_FILE,

@@ -61,7 +61,7 @@ def test_a_container_is_asked_as_both_clouds_ask(two_versions, tmp_path):
         status, answer = ask(url + "/invocations", {"instances": ["short"]})
         assert status == 200 and answer["predictions"][0]["label"] == "short"
         status, answer = ask(url + "/invocations", b"short\nlonger", "text/csv")
-        assert status == 400 and answer["error"].startswith("The body is no JSON")
+        assert status == 400 and answer["error"].startswith("The body is not valid JSON")
         end = tmp_path / "end"
         requests = [
             threading.Thread(target=lambda body=body: slow.append(ask(url + "/invocations", body)[0]))

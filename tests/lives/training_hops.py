@@ -106,13 +106,21 @@ def other_parts(life: Life) -> int:
 
 
 def loss_scale(life: Life) -> int:
-    """float16 from the largest loss scale: each step that overflows is skipped and halves it."""
+    """float16 from the largest loss scale: each step that overflows is skipped and halves it. A phase with a
+    fresh optimizer begins with the first scale again."""
     config = dataclasses.replace(life.config, precision="float16", log_every_steps=1)
     with mock.patch("kbert.training.loss_scale.FIRST_SCALE", LARGEST_SCALE):
         run, _ = life.train("loss_scale", config=config)
     steps = [line for line in _lines(run) if "loss_scale" in line]
-    skipped = np.cumsum([0, *(line["skipped_steps"] for line in steps)])[:-1]
-    same([line["loss_scale"] for line in steps], (LARGEST_SCALE / 2.0**skipped).tolist(), 0, "scale")
+    phases = getattr(life.config, "phases", ())
+    ends = np.cumsum([phase.num_train_steps for phase in phases])[:-1].tolist()
+    fresh = {end + 1 for end, phase in zip(ends, phases[1:], strict=True) if phase.fresh_optimizer}
+    scales, scale = [], LARGEST_SCALE
+    for line in steps:
+        scale = LARGEST_SCALE if line["step"] in fresh else scale
+        scales.append(scale)
+        scale /= 2.0 ** line["skipped_steps"]
+    same([line["loss_scale"] for line in steps], scales, 0, "scale")
     return len(steps)
 
 

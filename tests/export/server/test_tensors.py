@@ -60,7 +60,9 @@ def test_a_wrong_tensor_is_an_invalid_argument_and_takes_no_memory(wrong):
 
 
 def test_a_query_is_checked_before_it_stands_beside_every_text():
-    model = SimpleNamespace(session=None, pair_number=("p", "o"), signatures={"p": None})
+    model = SimpleNamespace(
+        session=None, pair_number=("p", "o"), signatures={"p": SimpleNamespace(outputs={})}
+    )
     model.ranks_by_vectors, model.gives_token_vectors, model.text_inputs = False, False, None
     model.ids_signature = lambda output: None
     service = Service(model, LIMITS)
