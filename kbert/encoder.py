@@ -11,6 +11,7 @@ from kbert.full_float32 import keep_full_float32
 from kbert.layers.bert_embeddings import BertEmbeddings
 from kbert.layers.flat_dense import FlatDense
 from kbert.layers.low_rank_dense import lora_config, lora_dict
+from kbert.layers.named_inputs import NamedInputs
 from kbert.layers.packed_rows import PackedRows, PaddedOutput
 from kbert.layers.sequence_pooling import Pooler
 from kbert.layers.transformer_block import TransformerBlock
@@ -21,7 +22,7 @@ _OF_PADDED_ROWS = "attention_probabilities"
 
 
 @keras.saving.register_keras_serializable(package="kbert")
-class BertEncoder(keras.Model):
+class BertEncoder(NamedInputs):
     """The BERT encoder as a functional model.
 
     Args:
@@ -148,11 +149,6 @@ class BertEncoder(keras.Model):
         self.projection = projection
         self.blocks = blocks
         self.pooler = pooler
-
-    def call(self, inputs, training=None, mask=None):
-        if isinstance(inputs, dict):  # a batch may have labels too, which Keras would take by their order
-            inputs = {name: inputs[name] for name in self.input if name in inputs}
-        return super().call(inputs, training=training, mask=mask)
 
     def with_outputs(self, *outputs: str) -> "BertEncoder":
         """An encoder with the same layers and weights but with other outputs, see ENCODER_OUTPUTS.

@@ -16,7 +16,7 @@ from typing import Any
 
 from kbert.features import Feature
 from kbert.files.json_file import read_json_object, require_known_format
-from kbert.files.json_values import shown
+from kbert.files.json_values import json_value, shown
 from kbert.files.whole_file import write_json
 
 FILE_NAME = "manifest.json"
@@ -166,6 +166,10 @@ def _manifest(values):
         if math.prod(shape) > _LARGEST_FEATURE:
             raise ValueError(f"feature {shown(name)} has more than {_LARGEST_FEATURE} values")
         features[name] = Feature(dtype, tuple(shape))
+    for name in ("vocabulary", "settings", "statistics"):
+        json_value(values, name, dict, "it")
+    size, *_ = (values["vocabulary"][name] for name in ("size", "fingerprint", "do_lower_case"))
+    _require_sizes("the vocabulary", [size])
     names = {field.name for field in dataclasses.fields(Manifest)} - {"features", "shards"}
     return Manifest(features=features, shards=shards, **{name: values[name] for name in names})
 

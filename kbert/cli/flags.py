@@ -99,7 +99,7 @@ def _take_value(flag):
             f"--{flag.name} has an empty value, as of a shell variable that is not set; give it one, or "
             "leave the flag out."
         )
-    flag.value = with_home(flag.value)
+    flag.value = with_home("~/" if flag.value == "~" else flag.value)
 
 
 def shown_positions(positions) -> str:

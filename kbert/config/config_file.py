@@ -124,7 +124,7 @@ def config_with_settings(config_class, config, settings: dict, vocab_size: int |
                 f"{name}={value!r:.60} means {path}, but the config has no {group}. To have one, give "
                 f"{group}={{{last!r}: {value!r:.60}}}."
             )
-        _apply_override(values, f"{path}={json.dumps(python_numbers(value), default=_path_text)}")
+        _apply_override(values, f"{path}={json.dumps(python_numbers(value), default=_plain_value)}")
     where = config_class.__name__ if isinstance(config, config_class) else str(config)
     typed = {name for name, value in settings.items() if not dataclasses.is_dataclass(value)}
     names = [path for name in typed for path in _inner_names(paths[name], plain[name])]
@@ -160,8 +160,10 @@ def _inner_names(path, value) -> list[str]:
     return [inner for key, each in value.items() for inner in _inner_names(f"{path}.{key}", each)]
 
 
-def _path_text(value):
-    """A path as its text. ValueError for anything else."""
+def _plain_value(value):
+    """A path as its text, and a config in a list as its settings. ValueError for anything else."""
+    if dataclasses.is_dataclass(value):
+        return to_dict(value)
     if not isinstance(value, os.PathLike):
         raise ValueError(
             f"a setting is {value!r:.60}; expected a number, a text, or a list or dict of these."

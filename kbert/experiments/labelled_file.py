@@ -37,7 +37,7 @@ class LabelledFile:
     def num_examples(self) -> int:
         return len(self.examples)
 
-    def split(self, fraction: float, seed: int) -> "tuple[LabelledFile, LabelledFile]":
+    def split(self, fraction: float, seed: int, stay: int = 1) -> "tuple[LabelledFile, LabelledFile]":
         """(what stays for training, what is held out), each in the order of the file.
 
         The second does not depend on the order of the file. See `held_out_indices`.
@@ -47,7 +47,7 @@ class LabelledFile:
         """
         files = self._files
         groups, strata = files.groups(self.examples), files.strata(self.examples)
-        held_out = set(held_out_indices(groups, strata, fraction, seed))
+        held_out = set(held_out_indices(groups, strata, fraction, seed, stay))
         shares = [], []
         for index, example in enumerate(self.examples):
             shares[index in held_out].append(example)
@@ -62,7 +62,7 @@ class LabelledFile:
         if number >= self.num_examples:
             return self
         try:
-            return self.split(number / self.num_examples, seed)[1]
+            return self.split(number / self.num_examples, seed, stay=0)[1]
         except ValueError:
             raise ValueError(
                 f"max_train_examples={number} of {self.num_examples} examples leaves none; give more."

@@ -80,7 +80,7 @@ def check_output_folder(path: str | Path, inputs: Iterable[str | Path] = ()):
     require_local(path)
     path = Path(path)
     _require_replaceable(path)
-    _require_writable(path.resolve())  # a link stays, and its folder is written
+    _require_writable(_led_to(path))  # a link stays, and its folder is written
     inputs = list(inputs)
     _refuse_inputs("output folder", path, inputs)
     own = identity(path)
@@ -113,9 +113,12 @@ def other_files(folder: str | Path, own: Collection[str]) -> list[str]:
 def _require_replaceable(path):
     """A finished folder is renamed to its path, which neither a mount point nor a working folder survives."""
     own = identity(path)
-    if own is None and path.resolve().exists():
-        raise ValueError(f"{path} leads through a folder that does not exist; give {path.resolve()}.")
-    if os.path.ismount(path.resolve()):
+    target = _led_to(path)
+    if own is None and target.exists():
+        raise ValueError(f"{path} leads through a folder that does not exist; give {target}.")
+    if target.is_symlink():
+        raise ValueError(f"{path} is a link to itself; remove it, or choose another folder.")
+    if os.path.ismount(target):
         raise ValueError(f"{path} is a mount point, which cannot be renamed; give a folder inside it.")
     try:
         here = Path.cwd()
@@ -129,9 +132,9 @@ def _require_replaceable(path):
 
 
 def _require_writable(path):
-    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    folder = next(parent for parent in path.absolute().parents if os.path.lexists(parent))
     if not folder.is_dir():
-        raise ValueError(f"{path} cannot be written: {folder} is a file; choose another folder.")
+        raise ValueError(f"{path} cannot be written: {folder} is no folder; choose another folder.")
     if not os.access(folder, os.W_OK):
         raise PermissionError(
             f"{path} cannot be written: {folder} takes no new files; choose another folder, or mend its "
@@ -156,6 +159,11 @@ def _refuse_inputs(what, path, inputs):
             )
 
 
+def _led_to(path):
+    """The path without links; pathlib's raises an error for one that leads to itself."""
+    return Path(os.path.realpath(path))
+
+
 def identity(path: str | Path) -> tuple[int, int] | None:
     """(device, inode) of a file or folder, the same for all its paths; None if it does not exist."""
     try:
@@ -168,5 +176,5 @@ def identity(path: str | Path) -> tuple[int, int] | None:
 def _identities_above(path):
     """The identities of all folders above a path, which need not exist, and above the target of a link."""
     spelled = Path(os.path.abspath(path))
-    folders = {*spelled.parents, *spelled.resolve().parents}
+    folders = {*spelled.parents, *_led_to(spelled).parents}
     return {identity(folder) for folder in folders} - {None}

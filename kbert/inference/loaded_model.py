@@ -35,7 +35,7 @@ from kbert.inference.model_as_checkpoint import model_as_checkpoint
 from kbert.inference.text_answers import TextAnswers
 from kbert.inference.texts import text_batch
 from kbert.late_tensorflow import keras, tf
-from kbert.layers import sequence_pooling, vector_dense
+from kbert.layers import named_inputs, sequence_pooling, vector_dense
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 from kbert.tasks.signatures.signature import Signature
@@ -592,7 +592,7 @@ class LoadedModel(TextAnswers):
         inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ENCODER_INPUTS}
         vectors = layer(encoder(inputs)["sequence_output"], inputs["input_mask"])
         scale = keras.layers.UnitNormalization(dtype="float32")
-        return keras.Model(inputs, scale(vectors) if scales_again else vectors)
+        return named_inputs.NamedInputs(inputs, scale(vectors) if scales_again else vectors)
 
 
 def _has_copies(key) -> bool:

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from kbert.input_pipelines.labelled_files import examples_fingerprint
 
 
-def held_out_indices(groups: Sequence[str], strata: Sequence[str], fraction: float, seed: int) -> list[int]:
+def held_out_indices(
+    groups: Sequence[str], strata: Sequence[str], fraction: float, seed: int, stay: int = 1
+) -> list[int]:
     """Which examples are held out: ascending indices.
 
     The answer depends on the examples alone, not on their order: groups follow each other by the SHA-256 of
     seed and group. From every stratum about `fraction` is taken, less than one example more or less where no
-    group has two; the whole is the rounded share of all examples, dealt by largest remainders. A stratum is
-    never held out completely.
+    group has two; the whole is the rounded share of all examples, dealt by largest remainders. Of a
+    stratum at least `stay` examples are not held out.
 
     Args:
       groups: for each example a text; examples of the same text stay together.
@@ -21,6 +23,7 @@ def held_out_indices(groups: Sequence[str], strata: Sequence[str], fraction: flo
         its most frequent one.
       fraction: the share to hold out, between 0 and 1.
       seed: another seed holds out others.
+      stay: 1 for a split whose other part has to show every stratum too; 0 where that part is not used.
 
     Raises:
       ValueError: when nothing would be held out.
@@ -34,7 +37,7 @@ def held_out_indices(groups: Sequence[str], strata: Sequence[str], fraction: flo
         by_stratum[min(counts, key=lambda name: (-counts[name], name))].append(members[group])
     sizes = {name: sum(map(len, group)) for name, group in by_stratum.items()}
     chosen: list[int] = []
-    for name, quota in _quotas(sizes, fraction).items():
+    for name, quota in _quotas(sizes, fraction, stay).items():
         for group in by_stratum[name]:
             if len(group) <= quota:
                 chosen += group
@@ -51,12 +54,12 @@ def _order(group, seed):
     return hashlib.sha256(f"{seed}:{group}".encode("utf-8", "surrogatepass")).digest()
 
 
-def _quotas(sizes, fraction):
-    """How many examples of each stratum; their sum is the rounded share, unless strata would become empty."""
+def _quotas(sizes, fraction, stay):
+    """How many examples of each stratum; their sum is the rounded share, unless too few would stay."""
     quotas = {name: int(fraction * size) for name, size in sizes.items()}
     missing = round(fraction * sum(sizes.values())) - sum(quotas.values())
     by_remainder = sorted(sizes, key=lambda name: (quotas[name] - fraction * sizes[name], name))
-    for name in [name for name in by_remainder if quotas[name] + 1 < sizes[name]][:missing]:
+    for name in [name for name in by_remainder if quotas[name] + stay < sizes[name]][:missing]:
         quotas[name] += 1
     return quotas
 

@@ -324,7 +324,10 @@ def _match_columns(header, file, inputs, dataset, advice=_LINES_ADVICE) -> dict[
                 f"(dataset.text_pair); its columns are {str(header)[:500]}."
             )
         columns[_BEGINNING] = dataset.text_pair
-    _require_no_misspelt(set(header) - set(_names_in(columns)), file, inputs, columns)
+    unread = set(header) - set(_names_in(columns))
+    _require_no_misspelt(unread, file, inputs, columns)
+    if _PAIR_INPUTS[1] in unread and _PAIR_INPUTS[1] not in columns:
+        warn_once(f"{file}: the column {_PAIR_INPUTS[1]!r} is not read: this model takes no second text")
     return columns | ({_KEPT: _KEPT} if _KEPT in header else {})
 
 

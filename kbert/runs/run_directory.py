@@ -313,7 +313,7 @@ def require_run_folder(path):
       BlockingIOError: when another process trains in it.
     """
     require_local(path)
-    path = Path(path)
+    path = Path(os.path.expanduser(path))
     try:
         if not path.exists():
             return _try_to_make(path)

@@ -89,6 +89,10 @@ def test_the_format_has_a_version_and_a_newer_one_is_refused(tmp_path):
         ({"features": {"a": {"dtype": "int32", "shape": ["7"]}}}, "feature 'a' has the sizes"),
         ({"features": {"a": {"dtype": "string", "shape": [7]}}}, "feature 'a' has dtype 'string'"),
         ({"features": []}, "items"),
+        ({"vocabulary": {"size": 7, "do_lower_case": True}}, "'fingerprint'"),
+        ({"vocabulary": {"fingerprint": "0", "do_lower_case": True}}, "'size'"),
+        ({"vocabulary": {"size": "7", "fingerprint": "0", "do_lower_case": True}}, "has the sizes"),
+        ({"settings": []}, "settings should be an object"),
     ],
 )
 def test_a_right_checksum_allows_no_more_than_records_hold(tmp_path, values, sentence):

@@ -152,7 +152,8 @@ def slurm_tf_config(environment: Mapping[str, str] = os.environ) -> str:
     missing = [name for name in names if name not in environment]
     if missing:
         raise ValueError(f"cluster=slurm: {missing[0]} is not set; start the workers with srun.")
-    if environment.get("SLURM_DISTRIBUTION", "block").split(":")[0] not in ("block", "nopack", "pack"):
+    layout = re.split("[:,]", environment.get("SLURM_DISTRIBUTION", "block").lower())[0]  # block:cyclic,Pack
+    if layout not in ("block", "nopack", "pack"):
         raise ValueError(
             f"cluster=slurm: ranks are laid out as {environment['SLURM_DISTRIBUTION']!r}; use srun "
             "--distribution=block, where neighbours in rank share a node."

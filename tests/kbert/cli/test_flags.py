@@ -149,13 +149,16 @@ def test_a_path_in_the_home_folder_is_found_behind_a_flag(tmp_path, path):
 def test_texts_keep_their_tilde():
     values = flags.FlagValues()
     flags.DEFINE_string("folder", None, "", flag_values=values)
+    flags.DEFINE_string("home", None, "", flag_values=values)
     flags.DEFINE_list("labelled_files", None, "", flag_values=values)
     repeated = ("text", "input_dir", "other_dev_file")
     for name in repeated:
         flags.DEFINE_multi_string(name, None, "", flag_values=values)
-    values(["x", "--folder", "~/x", "--labelled_files=a,~/x", *(f"--{name}=~/x" for name in repeated)])
+    given = ["--home=~", "--folder=~/x", "--labelled_files=a,~/x"]
+    values(["x", *given, *(f"--{name}=~/x" for name in repeated)])
     for name in values:
         cli_flags._take_value(values[name])
     home = os.path.expanduser("~/x")
     assert (values.folder, values.labelled_files, values.text) == (home, ["a", home], ["~/x"])
+    assert os.path.samefile(values.home, os.path.expanduser("~"))
     assert values.input_dir == values.other_dev_file == [home]

@@ -883,6 +883,9 @@ def test_what_is_given_by_name_and_read_by_no_phase_is_refused_whatever_its_valu
             config_with_settings(PretrainingConfig, made, {"optimizer": {"learning_rate": 1e-4}})
         same = config_with_settings(PretrainingConfig, made, {"optimizer": OptimizerConfig(), "seed": 1})
         assert same.phase_configs[0].num_train_steps == 5
+        phases = (PhaseConfig(num_train_steps=7, num_warmup_steps=1),)
+        for given in (phases, [{"num_train_steps": 7, "num_warmup_steps": 1}]):
+            assert config_with_settings(PretrainingConfig, made, {"phases": given}).phases == phases
 
 
 def test_a_setting_of_before_is_refused_where_it_was_turned_on(write):

@@ -97,6 +97,15 @@ def test_at_most_so_many_examples_are_spread_by_label(labelled_files):
     assert data.at_most(40, seed=0) is data
 
 
+def test_nearly_all_examples_are_as_many_as_the_config_says(tmp_path):
+    """One of each label stayed behind, as for an evaluation, and so did each label of one example."""
+    labels = ["a"] * 30 + ["b"] * 10 + [f"rare{number}" for number in range(20)]
+    rows = "".join(f"text {number}\t{label}\n" for number, label in enumerate(labels))
+    (tmp_path / "train.tsv").write_text(f"text\tlabel\n{rows}")
+    data = LabelledFile(tmp_path / "train.tsv", SequenceClassification.files, DatasetConfig())
+    assert [data.at_most(number, seed=0).num_examples for number in (59, 50, 30)] == [59, 50, 30]
+
+
 def test_the_number_of_training_examples_is_that_of_the_config(labelled_files):
     config = tiny_finetuning_config(max_train_examples=16, dev_split=0.2)
     data = open_data(config, LabelledPaths(labelled_files[0]))

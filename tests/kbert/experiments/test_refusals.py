@@ -221,6 +221,7 @@ FOLDERS = {
     "a file on the way": (lambda folder: (folder / "train.tsv" / "run", None), "written: Not a dir"),
     "other files": (lambda folder: (folder / "unread", None), "exists and is no kbert run; choose a new or"),
     "other files at home": (lambda folder: ("~/unread", None), "/.*unread exists and is no kbert run"),
+    "the home folder": (lambda folder: ("~", None), "/.* exists and is no kbert run"),
     "another training": (locked_run, "another process .process .* is working in .*locked"),
     "no checkpoint": (lambda folder: (folder / "run", None), "checkpoint none does not exist; give a run"),
 }  # fmt: skip

@@ -71,6 +71,19 @@ def test_an_existing_output_needs_overwrite(tmp_path, corpus):
         check_output_file("corpus", overwrite=True)
 
 
+def test_a_link_to_itself_is_replaced_as_a_file_and_no_folder(tmp_path, corpus):
+    """`resolve` of pathlib raises a RuntimeError for it."""
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(FileExistsError, match="output file loop exists"):
+        check_output_file("loop", [corpus])
+    check_output_file("loop", [corpus], overwrite=True)
+    with pytest.raises(ValueError, match="loop is a link to itself; remove it, or choose another folder"):
+        check_output_folder("loop", [corpus])
+    for check in (check_output_file, check_output_folder):
+        with pytest.raises(ValueError, match="loop/new cannot be written: .*loop is no folder"):
+            check("loop/new", [corpus])
+
+
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("name", ["pipe", "link"])
 def test_a_device_or_a_pipe_is_no_output(tmp_path, name, overwrite):

@@ -236,6 +236,8 @@ def test_the_embedding_model_is_an_ordinary_keras_model(tmp_path):
     model.save(tmp_path / "embedding.keras")
     again = keras.saving.load_model(tmp_path / "embedding.keras")
     np.testing.assert_array_equal(again(inputs), model(inputs))
+    batch = {"a": inputs["segment_ids"]} | inputs  # Keras takes inputs of a dict by the order of their names
+    np.testing.assert_array_equal(again(batch), model(inputs))
 
 
 @pytest.mark.parametrize("normalize", [True, False])

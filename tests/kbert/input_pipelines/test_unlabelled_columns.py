@@ -69,6 +69,21 @@ def test_columns_are_those_of_the_run_and_else_those_of_the_inputs(tmp_path):
     assert list(examples_from_columns(table, INPUTS, dataset)) == [{"text": "b"}]
 
 
+def test_a_second_text_that_no_model_of_single_texts_reads_is_said(tmp_path, caplog):
+    table = {"text": ["b"], "text_pair": ["t"]}
+    path = write_csv(tmp_path / "a.csv", table, zip(*table.values(), strict=True))
+    other = write_parquet(tmp_path / "a.parquet", pa.table(table))
+    sentence = "the column 'text_pair' is not read: this model takes no second text"
+    for file in (path, other):
+        assert list(examples_from_columns(file, INPUTS)) == examples_from_table(table, INPUTS)
+        assert sentence not in caplog.text
+        assert list(examples_from_columns(file, [("text",)])) == [{"text": "b"}]
+        assert f"{file}: {sentence}" in caplog.text
+        caplog.clear()
+    assert examples_from_table(table, [("text",)]) == [{"text": "b"}]
+    assert f"the data: {sentence}" in caplog.text
+
+
 def test_a_header_is_no_row_of_a_run_whose_files_have_none(tmp_path):
     dataset = DatasetConfig(column_names=("label", "text"))
     path = write_csv(tmp_path / "a.csv", ("label", "text"), [("ham", "one")])

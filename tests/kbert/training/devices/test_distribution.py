@@ -133,6 +133,10 @@ def test_slurm_tasks_are_workers_in_the_order_of_their_ranks():
         "task": {"type": "worker", "index": 2},
     }
     assert len(cluster.list_workers(json.dumps(made))) == 4
+    for layout in ("block:cyclic", "block,Pack", "NoPack"):
+        assert json.loads(cluster.slurm_tf_config(SLURM | {"SLURM_DISTRIBUTION": layout})) == made
+    with pytest.raises(ValueError, match="ranks are laid out as 'cyclic,Pack'; use srun"):
+        cluster.slurm_tf_config(SLURM | {"SLURM_DISTRIBUTION": "cyclic,Pack"})
 
 
 # ------------------------------------------------------------------------------------------- shares
