@@ -1,14 +1,16 @@
-r"""Benchmark: fine-tuning MiniLM on short, middle and long texts, kbert beside Hugging Face at its best.
+r"""Benchmark: fine-tuning an encoder on classes and scores of texts, kbert beside Hugging Face at its best.
 
   make bench-peers
   python -m benchmarks.finetuning --data_dir=data
   python -m benchmarks.finetuning --data_dir=data --turns=5
+  python -m benchmarks.finetuning --data_dir=data --datasets=CoLA,STS-B --init_checkpoint=all-mpnet-base-v2
 
---data_dir holds GLUE's `sst2/` and `mrpc/`, each with train.tsv and dev.tsv, and `squad_v2/` with
-train-v2.0.json and dev-v2.0.json. Of SQuAD the pairs of question and paragraph are classified: does the
-paragraph answer the question? So inputs are as long as SQuAD's, up to 384 tokens. Both systems start from
-the same weights, read the same files, train with the same AdamW, schedule, batch size and epochs, and take
-their steps in turn. kbert runs the routine of its own script, Hugging Face the steps of its Trainer.
+--data_dir holds a folder for each set, such as `sst2/` with train.tsv and dev.tsv; see `DATASETS`.
+By default there are three sets, of short, middle and long texts, and MiniLM. Of SQuAD the pairs of question
+and paragraph are classified: does the paragraph answer the question? So inputs are as long as SQuAD's, up to
+384 tokens. Both systems start from the same weights, read the same files, train with the same AdamW,
+schedule, batch size and epochs, and take their steps in turn. kbert runs the routine of its own script,
+Hugging Face the steps of its Trainer.
 Tokenization, which both do once before training, is not timed. With --turns both stop early, and there is no
 accuracy. Hugging Face pads each batch to its longest text; `+grouped` uses its sampler too, which puts texts
 of similar length together; `+compile` also compiles the model with torch.compile for shapes that vary.
@@ -40,29 +42,69 @@ _WARM_UP_TURNS = 1
 class Dataset(NamedTuple):
     """A labelled set: its files in --data_dir, the columns of texts and label, and how it is trained on.
 
-    `max_rows` are the most rows to use of the training file. SQuAD's JSON has no columns to name.
+    `columns` are numbers, from 0, where a file has no header; SQuAD's JSON has no columns to name. Without
+    `labels` the label is a number to be predicted. `max_rows` are the most rows to use of the training file.
     """
 
     train_file: str
     dev_file: str
-    columns: tuple[str, ...]
-    max_rows: int | None
+    columns: tuple[str | int, ...]
     epochs: float
     max_seq_length: int
+    labels: tuple[str, ...] = ("0", "1")
+    scores: tuple[str, ...] = ("accuracy", "f1")
+    max_rows: int | None = None
 
 
 DATASETS = {
-    "SST-2": Dataset("sst2/train.tsv", "sst2/dev.tsv", ("sentence", "label"), 16_000, 1.0, 128),
-    "MRPC": Dataset("mrpc/train.tsv", "mrpc/dev.tsv", ("#1 String", "#2 String", "Quality"), None, 3.0, 128),
-    "SQuAD": Dataset("squad_v2/train-v2.0.json", "squad_v2/dev-v2.0.json", (), None, 2.0, 384),
+    "SST-2": Dataset("sst2/train.tsv", "sst2/dev.tsv", ("sentence", "label"), 1.0, 128, max_rows=16_000),
+    "MRPC": Dataset("mrpc/train.tsv", "mrpc/dev.tsv", ("#1 String", "#2 String", "Quality"), 3.0, 128),
+    "SQuAD": Dataset("squad_v2/train-v2.0.json", "squad_v2/dev-v2.0.json", (), 2.0, 384),
+    "CoLA": Dataset("cola/train.tsv", "cola/dev.tsv", (3, 1), 3.0, 64, scores=("matthews", "accuracy")),
+    "RTE": Dataset(
+        "rte/train.tsv",
+        "rte/dev.tsv",
+        ("sentence1", "sentence2", "label"),
+        3.0,
+        256,
+        labels=("entailment", "not_entailment"),
+        scores=("accuracy",),
+    ),
+    "SICK": Dataset(
+        "sick/SICK_train.txt",
+        "sick/SICK_dev.txt",
+        ("sentence_A", "sentence_B", "entailment_judgment"),
+        3.0,
+        64,
+        labels=("CONTRADICTION", "ENTAILMENT", "NEUTRAL"),
+        scores=("accuracy",),
+    ),
+    "STS-B": Dataset(
+        "stsb/train.tsv",
+        "stsb/dev.tsv",
+        ("sentence1", "sentence2", "score"),
+        3.0,
+        128,
+        labels=(),
+        scores=("pearson", "spearman"),
+    ),
+    "SMS": Dataset(
+        "sms_spam/SMSSpamCollection",
+        "sms_spam/SMSSpamCollection.dev",
+        (1, 0),
+        2.0,
+        96,
+        labels=("ham", "spam"),
+    ),
 }
+_BY_DEFAULT = ("SST-2", "MRPC", "SQuAD")
 
 
 def define_flags():
     define_contestant_flags(CONTESTANTS, CONTESTANTS)
-    flags.DEFINE_string("data_dir", None, "Folder with sst2/, mrpc/ and squad_v2/.")
+    flags.DEFINE_string("data_dir", None, "Folder with sst2/, mrpc/ and the other sets.")
     flags.DEFINE_string("init_checkpoint", None, "Hugging Face folder; by default the peers' MiniLM.")
-    flags.DEFINE_list("datasets", list(DATASETS), "Which sets.")
+    flags.DEFINE_list("datasets", list(_BY_DEFAULT), f"Which sets, among {', '.join(DATASETS)}.")
     flags.DEFINE_integer("turns", None, "Stop after so many timed turns: no accuracy.", lower_bound=1)
     flags.DEFINE_integer("steps_per_turn", 20, "Optimizer steps of a turn.", lower_bound=1)
     flags.DEFINE_integer("seed", 1, "Seed of the order, the head's first weights and dropout.")
@@ -83,7 +125,7 @@ def main():
     for name in FLAGS.datasets:
         print(f"\n{name}", flush=True)
         found = measure(DATASETS[name], contestants, init_checkpoint)
-        print(table(found))
+        print(table(found, DATASETS[name].scores))
         print(beside_best_peer({key: row["examples_per_second"] for key, row in found.items()}))
         rows |= {f"{name}: {key}": row for key, row in found.items()}
     close("finetuning", rows)
@@ -97,14 +139,15 @@ def measure(dataset: Dataset, contestants, init_checkpoint) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         settings = {
             "config": config_of(dataset),
+            "scores": dataset.scores,
             "train_file": f"{folder}/train.tsv",
             "dev_file": f"{folder}/dev.tsv",
             "init_checkpoint": str(init_checkpoint),
             "runs_dir": folder,
         }
-        train_rows = read_rows(Path(FLAGS.data_dir, dataset.train_file), dataset.columns)
+        train_rows = read_rows(Path(FLAGS.data_dir, dataset.train_file), dataset)
         write_table(list(train_rows)[: dataset.max_rows], settings["train_file"])
-        dev_rows = read_rows(Path(FLAGS.data_dir, dataset.dev_file), dataset.columns)
+        dev_rows = read_rows(Path(FLAGS.data_dir, dataset.dev_file), dataset)
         write_table(list(dev_rows), settings["dev_file"])
         with started(contestants, "finetuning", settings) as workers:
             alternate(workers, _WARM_UP_TURNS, 1)
@@ -115,8 +158,10 @@ def measure(dataset: Dataset, contestants, init_checkpoint) -> dict:
 def config_of(dataset: Dataset) -> dict:
     """The config of kbert's fine-tuning, which Hugging Face's worker reads too."""
     pair = {} if len(dataset.columns) == 2 else {"text_pair": "text_pair"}
+    labels = {"labels": [str(index) for index in range(len(dataset.labels))]} if dataset.labels else {}
     return {
-        "dataset": {"text": "text", **pair, "label": "label", "labels": ["0", "1"]},
+        "task": "sequence_classification" if dataset.labels else "sequence_regression",
+        "dataset": {"text": "text", **pair, "label": "label", **labels},
         "optimizer": {"name": "adamw"} | adamw(5e-5),
         "max_seq_length": dataset.max_seq_length,
         "num_train_epochs": dataset.epochs,
@@ -136,12 +181,18 @@ def write_table(rows: list, path):
     Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def read_rows(path: Path, columns):
-    """Yields the columns of a table; of SQuAD's JSON question, paragraph, and "1" where this answers."""
+def read_rows(path: Path, dataset: Dataset):
+    """Yields texts and label, the label's number where it has a name.
+
+    Of SQuAD's JSON these are question, paragraph, and "1" where the paragraph answers.
+    """
     if path.suffix != ".json":
+        has_header = isinstance(dataset.columns[0], str)
         with open(path, encoding="utf-8-sig", newline="") as file:
-            for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
-                yield [row[column] for column in columns]
+            reader = csv.DictReader if has_header else csv.reader
+            for row in reader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+                *texts, label = (row[column] for column in dataset.columns)
+                yield [*texts, str(dataset.labels.index(label)) if dataset.labels else label]
         return
     from kbert.tasks.question_answering.squad_files import read_questions  # its package loads TensorFlow
 
@@ -167,8 +218,8 @@ def figures(record) -> dict:
     } | (record.result or {})
 
 
-def table(rows: dict) -> str:
-    heads = ["", "examples/s", "slowest to fastest turn", "CPU s for 1,000", "last loss", "accuracy", "F1"]
+def table(rows: dict, scores) -> str:
+    heads = ["", "examples/s", "slowest to fastest turn", "CPU s for 1,000", "last loss", *scores]
     return markdown(
         [*heads, "peak MB"],
         [
@@ -178,7 +229,7 @@ def table(rows: dict) -> str:
                 f"{row['slowest']:.1f} to {row['fastest']:.1f}",
                 f"{row['cpu_seconds_per_thousand']:.1f}",
                 f"{row['last_loss']:.3f}",
-                *(f"{row[score]:.4f}" if score in row else "" for score in ("accuracy", "f1")),
+                *(f"{row[score]:.4f}" if score in row else "" for score in scores),
                 f"{row['megabytes']:,.0f}",
             ]
             for name, row in rows.items()

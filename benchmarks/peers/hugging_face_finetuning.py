@@ -1,4 +1,4 @@
-"""Hugging Face's fine-tuning of a classifier with dynamic padding; see benchmarks/finetuning.py.
+"""Hugging Face's fine-tuning on classes or scores, with dynamic padding; see benchmarks/finetuning.py.
 
 One step of a turn is `steps_per_execution` optimizer steps. As in its Trainer: DataCollatorWithPadding, fused
 AdamW, linear warm-up and decay, clipping, autocast for bfloat16; "grouped" uses its LengthGroupedSampler;
@@ -22,8 +22,9 @@ torch.set_num_threads(settings["threads"])
 transformers.set_seed(config["seed"])
 
 tokenizer = transformers.AutoTokenizer.from_pretrained(settings["init_checkpoint"])
+num_labels = len(config["dataset"].get("labels", ())) or 1  # one is a number to be predicted
 model = transformers.AutoModelForSequenceClassification.from_pretrained(
-    settings["init_checkpoint"], num_labels=2
+    settings["init_checkpoint"], num_labels=num_labels
 )
 compute = torch.compile(model, dynamic=True) if "compile" in settings["options"] else model
 collator = transformers.DataCollatorWithPadding(tokenizer)
@@ -34,8 +35,9 @@ def read_examples(path):
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     texts = [[row[name] for row in rows] for name in ("text", "text_pair") if name in rows[0]]
     encoded = tokenizer(*texts, truncation=True, max_length=config["max_seq_length"])
+    label = float if num_labels == 1 else int
     return [
-        {name: values[index] for name, values in encoded.items()} | {"labels": int(row["label"])}
+        {name: values[index] for name, values in encoded.items()} | {"labels": label(row["label"])}
         for index, row in enumerate(rows)
     ]
 
@@ -74,17 +76,33 @@ def train_step(batch) -> float:
 
 
 @torch.no_grad()
-def evaluate():
-    """Accuracy, and F1 of label 1."""
+def predictions():
     model.eval()
     predicted = []
     for start in range(0, len(dev_examples), batch_size):
         with autocast():
-            logits = model(**collator(dev_examples[start : start + batch_size])).logits
-        predicted.extend(logits.argmax(-1).tolist())
-    predicted, wanted = np.array(predicted), np.array([example["labels"] for example in dev_examples])
-    f1 = 2 * (predicted & wanted).sum() / max(1, predicted.sum() + wanted.sum())
-    return {"accuracy": float((predicted == wanted).mean()), "f1": float(f1)}
+            logits = model(**collator(dev_examples[start : start + batch_size])).logits.float()
+        predicted.extend((logits[:, 0] if num_labels == 1 else logits.argmax(-1)).tolist())
+    return np.array(predicted)
+
+
+def evaluate():
+    """The scores that the benchmark asks for; F1 is label 1's, Matthews' is Pearson's of two labels."""
+    predicted, wanted = predictions(), np.array([example["labels"] for example in dev_examples])
+    scores = {
+        "accuracy": lambda: (predicted == wanted).mean(),
+        "f1": lambda: 2 * (predicted & wanted).sum() / max(1, predicted.sum() + wanted.sum()),
+        "matthews": lambda: np.corrcoef(predicted, wanted)[0, 1],
+        "pearson": lambda: np.corrcoef(predicted, wanted)[0, 1],
+        "spearman": lambda: np.corrcoef(ranks(predicted), ranks(wanted))[0, 1],
+    }
+    return {name: float(scores[name]()) for name in settings["scores"]}
+
+
+def ranks(values):
+    """Equal values share the mean of their ranks."""
+    ordered = np.sort(values)
+    return np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")
 
 
 turns.ready(torch=torch.__version__, transformers=transformers.__version__)

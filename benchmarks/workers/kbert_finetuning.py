@@ -29,7 +29,7 @@ def run_worker():
         init_checkpoint=settings["init_checkpoint"],
         strategy="one_device",
     )
-    turns.finish(accuracy=metrics["accuracy"], f1=metrics["f1"])
+    turns.finish(**{name: metrics[name] for name in settings["scores"]})
 
 
 def wait_for_turns(turns):
