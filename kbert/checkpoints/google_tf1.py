@@ -46,7 +46,7 @@ from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import read_pieces
 
 CHECKPOINT_NAME = "bert_model.ckpt"
-_INDEX = ".index"
+_INDEX, _DATA = ".index", ".data-"
 # The last part of the name of an optimizer's variable: BERT's own (optimization.py, `adam_m`), LAMB's, and
 # those of TensorFlow's optimizers, which carry their name. Where the weight itself is there, any name behind
 # it is one.
@@ -74,9 +74,11 @@ def checkpoint_prefix(path) -> Path | None:
         return path
     if not path.is_dir():
         return None
-    prefixes = [Path(str(file).removesuffix(_INDEX)) for file in sorted(path.glob(f"*{_INDEX}"))]
-    if path / CHECKPOINT_NAME in prefixes:
+    if (path / f"{CHECKPOINT_NAME}{_INDEX}").is_file():
         return path / CHECKPOINT_NAME
+    # Others write files of this ending too, such as faiss.
+    prefixes = sorted({file.parent / file.name.partition(_DATA)[0] for file in path.glob(f"*{_DATA}*")})
+    prefixes = [prefix for prefix in prefixes if Path(f"{prefix}{_INDEX}").is_file()]
     if len(prefixes) > 1:
         raise ValueError(
             f"{path} holds {len(prefixes)} checkpoints of TensorFlow; give one of them: "

@@ -49,7 +49,9 @@ class LabelledPaths:
         require_single({"train_file": self.train_file, records: self.train_dir})
         if self.has_dev:
             require_single({"dev_file": self.dev_file, "dev_dir": self.dev_dir})
-        for name in self.other_dev_files:
+        for name, path in self.other_dev_files.items():
+            if path in (None, ""):
+                raise ValueError(f"the development file {name[:100]!r} has no path; give one.")
             if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or not _METRIC_WORDS.isdisjoint(name.split("_")):
                 raise ValueError(
                     f"the development file {name[:100]!r}: the name becomes a prefix of metrics, as in "

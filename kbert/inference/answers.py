@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, NamedTuple
 
+from kbert.cli.warn_once import warn_once
 from kbert.inference.texts import require_whole_characters
 from kbert.input_pipelines.data_in_memory import (
     column_names,
@@ -66,7 +67,9 @@ def answered(
     numbered, num_answered = enumerate(examples, start=first), 0
     while window := list(itertools.islice(numbered, read_ahead or _READ_AHEAD * batch_size)):
         signatures = [_signature(loaded, example, name.format(number)) for number, example in window]
-        _require_read(chosen, {name for signature in signatures for name in predictor(signature).settings})
+        read = {name for signature in signatures for name in predictor(signature).settings}
+        if unread := [name for name in chosen if name not in (*read, RAW_SCORES)]:
+            _say_unread(unread, has_more=num_answered > 0 or read_ahead == 1)
         answers: list[dict] = [{}] * len(window)
         for positions in _batches(signatures, [example for _, example in window], batch_size):
             predict = predictor(signatures[positions[0]])
@@ -107,13 +110,14 @@ def require_settings(loaded, settings: Iterable[str]):
         )
 
 
-def _require_read(chosen: Iterable[str], read: set[str]):
-    """Raises ValueError for settings that none of the examples at hand reads."""
-    if unread := [name for name in chosen if name not in (*read, RAW_SCORES)]:
-        raise ValueError(
-            f"{' and '.join(unread)}: read for texts with [MASK] alone, not with candidates or a second "
-            "text; leave it out."
-        )
+def _say_unread(settings: Iterable[str], has_more: bool):
+    """Raises ValueError for settings that none of the examples at hand reads; warns where others may."""
+    sentence = (
+        f"{' and '.join(settings)}: read for texts with [MASK] alone, not with candidates or a second text"
+    )
+    if not has_more:
+        raise ValueError(f"{sentence}; leave it out.")
+    warn_once(sentence)
 
 
 def require_inputs(loaded, example: dict, where: str):

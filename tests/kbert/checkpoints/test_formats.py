@@ -11,7 +11,13 @@ import pytest
 from export import export_tflite
 from kbert.checkpoints.bert_checkpoint import RecordedTask
 from kbert.checkpoints.conversion.resizing import as_bert
-from kbert.checkpoints.formats import detect_format, kept_files, read_checkpoint, write_checkpoint
+from kbert.checkpoints.formats import (
+    detect_format,
+    holds_model,
+    kept_files,
+    read_checkpoint,
+    write_checkpoint,
+)
 from kbert.checkpoints.model_loading import initialize
 from kbert.checkpoints.model_variables import part_name
 from kbert.config import DatasetConfig
@@ -134,7 +140,14 @@ def test_a_hugging_face_folder_may_hold_a_tf1_file_beside(tmp_path):
     (folder / "model.ckpt.index").write_bytes(b"")
     assert detect_format(folder) == "hugging_face"
     (folder / "bert_config.json").write_text("{}")
+    assert detect_format(folder) == "hugging_face"  # an index of another program, such as faiss
+    (folder / "model.ckpt.data-00000-of-00001").write_bytes(b"")
     assert detect_format(folder) == "google"
+
+
+def test_the_index_of_a_search_is_no_checkpoint(tmp_path):
+    (tmp_path / "texts.index").write_bytes(b"IxFI")
+    assert not holds_model(tmp_path)
 
 
 @pytest.mark.parametrize("format", ["hugging_face", "google"])

@@ -69,6 +69,12 @@ def test_better_than_constant_is_asked_of_every_metric_with_a_baseline():
     assert len(no_better_than_constant(good | other, higher)) == 1
 
 
+@pytest.mark.parametrize("path", ["", None])
+def test_a_name_without_a_file_is_refused(labelled_files, path):
+    with pytest.raises(ValueError, match="the development file 'mismatched' has no path; give one"):
+        finetune(tiny_finetuning_config(), "run", labelled_files[0], other_dev_files={"mismatched": path})
+
+
 @pytest.mark.slow
 def test_a_file_whose_metrics_would_replace_others_is_refused_before_training(
     pretraining_run, labelled_files, tmp_path, monkeypatch

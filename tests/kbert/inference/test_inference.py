@@ -7,6 +7,7 @@ import pytest
 from scipy.special import softmax
 from scipy.stats import gmean
 
+from kbert.cli.warn_once import warn_once
 from kbert.experiments.evaluation import evaluate
 from kbert.inference.answers import answered
 from kbert.inference.feature_extractor import FeatureExtractor
@@ -70,14 +71,17 @@ def test_two_masks_and_one_get_the_models_own_probabilities(fill, own_probabilit
 
 @pytest.mark.long
 @pytest.mark.parametrize("other", [{"candidates": ["walk"]}, {"text_pair": "walk"}], ids=str)
-def test_settings_of_masks_are_read_or_refused(pretraining_run, other):
+def test_settings_of_masks_are_read_or_refused(pretraining_run, other, caplog):
     loaded, example = load(pretraining_run.path), {"text": "the [MASK]"}
+    warn_once.cache_clear()
     for settings in ({"top_k": 2}, {"whole_words": True}):
         loaded.predict([example, example | other], **settings)
         with pytest.raises(ValueError, match=f"{next(iter(settings))}: read for texts with .MASK. alone"):
             loaded.predict(example | other, **settings)
-        mixed = answered(loaded, [example | other, example], settings, batch_size=1)
-        assert len(list(mixed)) == 2
+        for read_ahead in (None, 1):  # 1: somebody waits for each answer
+            mixed = answered(loaded, [example | other, example], settings, 1, read_ahead)
+            assert len(list(mixed)) == 2
+        assert "read for texts with [MASK] alone" in caplog.text
 
 
 def test_whole_words_are_neither_pieces_nor_special(fill, pretraining_run):
