@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from kbert.bounds import NO_FLAG, Bounds
 from kbert.checkpoints import KBERT, Format, formats
@@ -31,10 +31,10 @@ from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.config import DatasetConfig, FinetuningConfig, load_config
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import write_json
-from kbert.input_pipelines.tables.table_paths import names_table, source_files
+from kbert.input_pipelines.tables.table_paths import require_one_split, source_files
 from kbert.reports.text_table import text_table
 from kbert.scripts.training_flags import Checkpoint
-from kbert.tasks.file_columns import require_files
+from kbert.tasks.file_columns import check_file, require_files
 from kbert.tokenization import word_splitter
 from kbert.tokenization.greedy_match import GreedyMatcher
 from kbert.tokenization.python import word_splitter as python_splitter
@@ -63,7 +63,8 @@ class Texts:
 
     Args:
       input_files: texts: text or JSONL files, directories and globs, separated by commas.
-      labelled_files: instead: labelled files, as `kbert finetune` reads them by this `config`.
+      labelled_files: instead: labelled files and tables, each read as `kbert finetune` reads its train_file
+        by this `config`.
       heldout_files: files of the same kind; the report says how many of their texts get other tokens.
       config: a fine-tuning config, whose task and [dataset] say how labelled files are read.
     """
@@ -94,7 +95,7 @@ def trim_vocabulary(
 
     Args:
       source, target, format, do_lower_case, allow_unmatched, overwrite: as for `convert`.
-      files: the texts that the model is for, as `input_files` gives them.
+      files: the texts that the model is for, as `input_files` gives them; or labelled files and tables.
       heldout: texts to count changes in.
       dataset: the `DatasetConfig` of labelled files; None for plain texts.
       task: the task that the labelled files are of, which has its own forms of them.
@@ -111,11 +112,15 @@ def trim_vocabulary(
     """
     require(bool(files), "files=[] names no texts that the model is for; give one or more.")
     trained, judged = [Path(file) for file in files], [Path(file) for file in heldout]
-    for file in (*trained, *judged):
-        source_files(file)  # raises where there is nothing to read
-    require_text_field(text_field, [] if dataset else [*trained, *judged])
+    inputs = [part for path in (*trained, *judged) for part in source_files(path)]
+    formats.require_free(target, overwrite, inputs=[source, *inputs])
+    require_text_field(text_field, [] if dataset else inputs)
+    if dataset:
+        require_files(task)
+        for path in (*trained, *judged):
+            require_one_split(path)
+            check_file(task, path, dataset)
     # TensorFlow loads here, after all checks that do not need it.
-    formats.require_free(target, overwrite, inputs=[source, *trained, *judged])
     checkpoint = formats.read_checkpoint(source, do_lower_case, allow_unmatched)
     before = require_wordpiece(checkpoint.vocabulary, "kbert trim")
     prompts = _open_prompts(checkpoint, before.rules)
@@ -150,8 +155,6 @@ def main():
     if texts.config:
         config = load_config(FinetuningConfig, texts.config)
         arguments |= {"dataset": config.dataset, "task": config.task}
-        for file in (*files, *heldout):
-            next(_read_rows([file], config.dataset, config.task), None)  # raises where a column is missing
     report = trim_vocabulary(**arguments, files=files, heldout=heldout)
     print_result(report, _closing(report, arguments["target"]), _before_and_after(report))
 
@@ -185,16 +188,9 @@ def _files(texts: Texts):
             "--labelled_files and --config belong together: its [dataset] names the columns of texts; give "
             "both or neither."
         )
-    find: Any = labelled_texts if texts.labelled_files else input_files
-    files = find(texts.labelled_files or texts.input_files)
-    return files, find(texts.heldout_files) if texts.heldout_files else []
-
-
-def labelled_texts(paths: list[str]) -> list[Path]:
-    """The files of labelled texts: those of tables, and what `input_files` finds."""
-    tables = [file for path in paths if names_table(path) for file in source_files(path)]
-    others = [path for path in paths if not names_table(path)]
-    return tables + (input_files(others) if others else [])
+    if texts.labelled_files:
+        return texts.labelled_files, texts.heldout_files
+    return input_files(texts.input_files), input_files(texts.heldout_files) if texts.heldout_files else []
 
 
 @contextlib.contextmanager
@@ -226,9 +222,10 @@ def _read_lines(files, text_field):
         yield from ([line.decode("utf-8")] for line in read_unit_lines(unit, text_format, problems))
 
 
-def _read_rows(files, dataset, task):
-    for file in files:
-        yield from require_files(task).read_texts(file, dataset)
+def _read_rows(paths, dataset, task):
+    files = require_files(task)
+    for path in paths:
+        yield from map(files.texts, files.read_examples(path, dataset))
 
 
 def _words(files, rules):

@@ -81,14 +81,9 @@ class Files:
         return example
 
     def texts(self, example) -> tuple[str, ...]:
-        """The texts of an example, in order; see `Serving.row_texts`."""
-        raise NotImplementedError
-
-    def read_texts(self, path, dataset: DatasetConfig) -> Iterator[tuple[str, ...]]:
-        """The texts of each row, as its example has them, whatever its label. By default the columns of
-        texts. ValueError as `read_examples`."""
-        for where, record in labelled_files.stream_records(path, dataset, dataset.text_columns):
-            yield tuple(labelled_files.text_cell(record, name, where) for name in dataset.text_columns)
+        """The texts of an example, in order; see `Serving.row_texts`. By default its fields that are texts,
+        but for the label."""
+        return tuple(field for field in tuple(example)[:-1] if isinstance(field, str))
 
     def texts_apart(self, examples: list) -> list[TextsApart] | None:
         """For each training example what no other example of its batch may hold; None for any."""
@@ -164,9 +159,6 @@ class TextFiles(Files):
             )
             for labels in every
         ]
-
-    def texts(self, example):
-        return (example.text,) if example.text_pair is None else (example.text, example.text_pair)
 
 
 ONE_LABEL_FILES = TextFiles()

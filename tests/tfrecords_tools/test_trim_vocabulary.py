@@ -4,6 +4,7 @@ import dataclasses
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import tensorflow as tf
 
@@ -18,6 +19,7 @@ from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests import warm_processes
 from tests.kbert.checkpoints.random_checkpoint import MPNET, random_checkpoint
+from tests.kbert.input_pipelines.tables.written_tables import write_parquet
 from tfrecords_tools.trim_vocabulary import trim_vocabulary
 
 TEXTS = ("Jump the walks.", "asked the jump", "walk asks the")
@@ -114,7 +116,7 @@ def test_a_prompt_that_ends_within_a_word_keeps_the_pieces_of_that_word(prompt, 
     pooling = PoolingConfig("mean", True, prompts={"query": prompt}, default_prompt_name="query")
     model = dataclasses.replace(random_checkpoint("encoder", vocabulary=vocabulary), pooling=pooling)
     write_checkpoint(model, tmp_path / "large", "kbert")
-    (tmp_path / "rows.csv").write_text("one,two\nwalk,s\n")
+    (tmp_path / "rows.csv").write_text("one,two,label\nwalk,s,x\n")
     trim_vocabulary(
         tmp_path / "large", tmp_path / "small", [tmp_path / "rows.csv"],
         dataset=DatasetConfig(text="one", text_pair="two"),
@@ -148,16 +150,22 @@ def test_masks_are_filled_as_before(pretraining_run, files, tmp_path):
 
 
 def test_labelled_files_give_their_columns_of_texts(finetuned_run, tmp_path):
-    path = tmp_path / "rows.tsv"
-    path.write_text("label\tone\ttwo\tthree\ncall\tjump\tthe\twalks\n", encoding="utf-8")
-    dataset = DatasetConfig(text="one", text_pair="two", negatives=("three",))
-    trim_vocabulary(finetuned_run.path, tmp_path / "small", [path], dataset=dataset)
+    """Shards by the format of the dataset; pairs with scores, as of STS-B, have no negatives."""
+    rows = {"one": ["jump"], "two": ["the"], "other": ["call"]}
+    for name, more in (("part-00000", {"three": ["walks"]}), ("dev", {"label": [0.5]})):
+        write_parquet(tmp_path / name, pa.table(rows | more))
+    dataset = DatasetConfig(text="one", text_pair="two", negatives=("three",), file_format="parquet")
+    report = trim_vocabulary(
+        finetuned_run.path, tmp_path / "small", [tmp_path / "part-*"], [tmp_path / "dev"], dataset,
+        "multiple_negatives_ranking",
+    )  # fmt: skip
+    assert report["heldout"]["tokens"] == 2
     assert load(tmp_path / "small").vocabulary.tokens[5:] == ("walk", "jump", "the", "a", "##s")
 
 
 def test_labelled_files_are_read_as_training_reads_them(finetuned_run, tmp_path):
     path = tmp_path / "rows.tsv"
-    path.write_text("one\ttwo\njump\tthe\nwalks\n", encoding="utf-8")
+    path.write_text("one\ttwo\tlabel\njump\tthe\tx\nwalks\n", encoding="utf-8")
     dataset = DatasetConfig(text="one", text_pair="two", skip_short_rows=True)
     trim_vocabulary(finetuned_run.path, tmp_path / "small", [path], dataset=dataset)
     assert load(tmp_path / "small").vocabulary.tokens[5:] == ("jump", "the")
@@ -170,8 +178,8 @@ QUESTION = {"id": "1", "question": "jump", "answers": [{"text": "the", "answer_s
     ("task", "dataset", "name", "content"),
     [
         ("token_classification", {}, "a.conll", "jump X O\nthe X I-ORG\nwalks X O\n\njump X O\n"),
-        ("token_classification", {"text": "words", "label": "tags"}, "a.jsonl",
-         '{"words": ["jump", "the", "walks"], "tags": ["O", "O", "O"]}\n'),
+        ("token_classification", {"text": "words", "label": "tags", "skip_empty_rows": True}, "a.jsonl",
+         '{"words": ["jump", "the", "walks"], "tags": ["O", "O", "O"]}\n{"words": [], "tags": []}\n'),
         ("question_answering", {}, "a.json",
          json.dumps({"data": [{"paragraphs": [{"context": "the walks", "qas": [QUESTION]}]}]})),
         ("question_answering", {}, "a.jsonl", json.dumps({"context": "the walks", **QUESTION}) + "\n"),

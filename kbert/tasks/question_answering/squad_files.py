@@ -67,10 +67,8 @@ class SquadFiles(Files):
         """`Question`s; see `read_questions`."""
         return read_questions(path, with_labels, dataset.file_format)
 
-    def read_texts(self, path, dataset):
-        """Each question, and its context."""
-        for example in self.read_examples(path, dataset, with_labels=False):
-            yield example.question, example.context
+    def texts(self, example):
+        return example.question, example.context
 
     def content(self, example):
         """All but its id, and where answers begin."""

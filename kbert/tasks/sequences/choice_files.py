@@ -60,6 +60,9 @@ class ChoiceFiles(Files):
         yield from labelled_files.stream_examples(path, dataset, columns, read, with_labels, read_label)
         right.judge()
 
+    def texts(self, example):
+        return example.text, *example.choices
+
     def complete_dataset(self, dataset, examples):
         """The dataset itself. Warns of labels that seem to count from 1."""
         labels = {example.label for example in examples}

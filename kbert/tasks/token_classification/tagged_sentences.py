@@ -104,11 +104,6 @@ class TaggedFiles(Files):
         is_known = dataset.labels or not with_labels
         return sentences if is_known else with_judged_labels(sentences, self.labels, judge, path)
 
-    def read_texts(self, path, dataset):
-        """The words of each sentence, between blanks."""
-        for sentence in self.read_examples(path, dataset, with_labels=False):
-            yield (" ".join(sentence.words),)
-
     def needs_tensorflow(self, path, dataset):
         """JSON lines and tables may hold texts, whose words TensorFlow finds."""
         return _reader(path, dataset) is read_json_sentences
@@ -135,6 +130,10 @@ class TaggedFiles(Files):
 
     def labels(self, example):
         return example.labels or ()
+
+    def texts(self, example):
+        """Its words, between blanks."""
+        return (" ".join(example.words),)
 
     def content(self, example):
         """Its words and labels, wherever in a document they stand."""
