@@ -231,12 +231,22 @@ class FinetuningConfig(TrainingConfig):
             "reinit_layers": self.reinit_layers,
             "optimizer.layer_decay": self.optimizer.layer_decay != 1.0,
             "recompute_activations": self.recompute_activations,
+            'padding="pack"': self.padding == "pack",
         }
         conflicts = [name for name, value in changes.items() if value]
         require(
             not conflicts,
             f"freeze_encoder leaves nothing of the encoder to train: leave out {', '.join(conflicts)}.",
         )
+
+    @property
+    def needs_weights(self):
+        return super().needs_weights | {
+            "lora adapts": self.lora is not None,
+            "freeze_encoder keeps": self.freeze_encoder,
+            "reinit_layers replaces a part of": self.reinit_layers > 0,
+            "reinit_pooler replaces a part of": self.reinit_pooler,
+        }
 
     @property
     def adapters(self):

@@ -13,7 +13,7 @@ from kbert.config.setting_paths import closest_setting
 from kbert.files.json_values import is_unicode, shown
 
 # Settings of before, which config.json of older runs holds: what to do instead of turning one on.
-_GONE = {"deterministic_ops": "It is gone: set TF_DETERMINISTIC_OPS=1 in the environment."}
+_GONE = {"deterministic_ops": "It is gone: delete it, and train with TF_DETERMINISTIC_OPS=1 in your shell."}
 
 
 def to_dict(config) -> dict:

@@ -133,6 +133,11 @@ class TrainingConfig:
         """Raises ValueError where nothing reads the setting of this full name, which somebody gives."""
 
     @property
+    def needs_weights(self) -> dict[str, bool]:
+        """What is done to weights of a checkpoint, after the setting that asks for it -> whether it does."""
+        return {"[frozen] keeps": self.frozen != FrozenConfig()}
+
+    @property
     def adapters(self) -> LoraConfig | None:
         """The adapters beside projections; None for none."""
         return None

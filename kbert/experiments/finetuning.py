@@ -10,7 +10,7 @@ from kbert.checks import with_checked_arguments
 from kbert.config import Devices, FinetuningConfig, config_with_settings
 from kbert.distillation import teacher
 from kbert.experiments import finetuning_run, show_lines
-from kbert.experiments.finetuning_checks import require_settings_read, require_trainable, require_weights
+from kbert.experiments.finetuning_checks import require_settings_read, require_trainable
 from kbert.experiments.finetuning_data import LabelledPaths, open_data, reads_early
 from kbert.experiments.init import Init, require_place
 from kbert.input_pipelines.data_files import LabelledData, data_as_files
@@ -136,7 +136,7 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
     require_trainable(config, paths)
     require_read(config.task, config.dataset, () if paths.has_records else paths.files)
     require_settings_read(config)
-    require_weights(config, init.for_student(config.distillation))
+    init.require_weights(config)
     require_place(run_dir, devices)
     data = open_data(config, paths) if reads_early(config, paths) else None
     teacher.require_teacher(config.distillation)

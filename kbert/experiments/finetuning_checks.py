@@ -1,9 +1,7 @@
 """What a fine-tuning is refused or warned for, before any heavy work."""
 
 from kbert.config import FinetuningConfig
-from kbert.config.frozen_config import FrozenConfig
 from kbert.experiments.finetuning_data import LabelledPaths
-from kbert.experiments.init import Init
 from kbert.heads.parts import POOLER
 from kbert.tasks import TASKS
 
@@ -64,24 +62,6 @@ def require_settings_read(config: FinetuningConfig):
             f"task_settings.{names[0]}={settings[names[0]]!r} is of the task's own losses in training, but "
             "distillation.label_weight is 0; leave one of them out."
         )
-
-
-def require_weights(config: FinetuningConfig, init: Init):
-    """Raises ValueError where the config keeps or changes weights, and there are none to start from."""
-    reads = {
-        "lora adapts": config.lora,
-        "freeze_encoder keeps": config.freeze_encoder,
-        "[frozen] keeps": config.frozen != FrozenConfig(),
-        "reinit_layers replaces a part of": config.reinit_layers,
-        "reinit_pooler replaces a part of": config.reinit_pooler,
-    }
-    for does, value in reads.items():
-        if value and not init.has_weights:
-            name = does.split(" ")[0]
-            raise ValueError(
-                f"{does} the weights of an init_checkpoint, but this run starts from random ones; give an "
-                f"init_checkpoint with its weights, or leave {name} out."
-            )
 
 
 def require_pooler(config: FinetuningConfig, task):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kbert.checkpoints import formats
 from kbert.checks import require
-from kbert.config import Devices, DistillationConfig
+from kbert.config import Devices, DistillationConfig, TrainingConfig
 from kbert.runs import run_directory
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.training.devices.rendezvous import require_free_port
@@ -53,6 +53,17 @@ class Init:
         return dataclasses.replace(
             self, checkpoint=distillation.teacher, layers=distillation.init_layers, vocabulary=None
         )
+
+    def require_weights(self, config: TrainingConfig):
+        """Raises ValueError where the config keeps or changes weights, and there are none to start from."""
+        if self.for_student(config.distillation).has_weights:
+            return
+        for does, value in config.needs_weights.items():
+            require(
+                not value,
+                f"{does} the weights of an init_checkpoint, but this run starts from random ones; give an "
+                f"init_checkpoint with its weights, or leave {does.split(' ')[0]} out.",
+            )
 
     def require_checkpoint(self, run_dir, distillation: DistillationConfig | None):
         """Raises ValueError where the checkpoint of a run that is to begin is not there, or where names of

@@ -72,6 +72,7 @@ def pretrain(
     records = phases[0].train
     vocabulary = read_vocabulary(records.directory, records.manifest.vocabulary)
     init.require_casing(vocabulary, records.directory)
+    init.require_weights(settled)
     require_place(run_dir, devices)
     teacher.require_teacher(settled.distillation)
     init.require_checkpoint(run_dir, settled.distillation)

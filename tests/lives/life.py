@@ -143,6 +143,8 @@ class Life:
         if self.is_pretraining:
             phases = [self.records] * max(1, len(config.phases))
             data = {"input_dir": phases, "eval_input_dir": self.records}
+            if any(config.needs_weights.values()):
+                data["init_checkpoint"] = self.checkpoint
         else:
             splits = ("train",) if config.dev_split else ("train", "dev")
             files = {

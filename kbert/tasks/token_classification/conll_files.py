@@ -1,13 +1,13 @@
 """CoNLL files: one word a line in columns, blank lines between sentences -> words and tags, as they stand."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.delimited_files import text_lines
+from kbert.input_pipelines.delimited_files import require_columns, text_lines
 from kbert.input_pipelines.file_problems import FileProblems
 from kbert.tasks.token_classification.tag_schemes import OUTSIDE, is_tag
 
@@ -61,9 +61,9 @@ def read_conll(path: str | Path, dataset: DatasetConfig, with_tags: bool = True)
     lines of CoNLL-U for several words (1-2) or none (1.1).
 
     Raises:
-      ValueError: naming file and lines, for another number of columns than in the first line (or in
-        `column_names`), an empty word or tag, a first column that holds no words, bytes in another encoding,
-        a file without sentences, and tagged sentences of one word each.
+      ValueError: naming file and lines, for `column_names` without the label, another number of columns than
+        there (or in the first line), an empty word or tag, a first column that holds no words, bytes in
+        another encoding, a file without sentences, and tagged sentences of one word each.
     """
     sentences = _read_sentences(path, dataset, with_tags)
     return require_several_words(sentences, path, _BLANK_LINES) if with_tags else sentences
@@ -170,12 +170,21 @@ def _rows(path, dataset):
 def _find_columns(path, dataset, with_tags):
     line = next(_rows(path, dataset), "")
     separator = "\t" if "\t" in line else " "
-    names: Sequence[str] = dataset.column_names
-    if names:
-        shown = ", ".join(names)
-        return _Columns(separator, len(names), names.index(dataset.text), names.index(dataset.label), shown)
+    if names := list(dataset.column_names):
+        problems, label = FileProblems(path), dataset.label if with_tags else None
+        require_columns(names, path, list(filter(None, (dataset.text, label))), dataset, problems)
+        problems.raise_all()
+        return _Columns(
+            separator, len(names), names.index(dataset.text), label_column(dataset), ", ".join(names)
+        )
     number = max(len(_cut(line, separator)), 2 if with_tags else 1)
     return _Columns(separator, number, 0, number - 1, "the first is the word, the last its tag")
+
+
+def label_column(dataset: DatasetConfig) -> int:
+    """Where the label of a line is; the last cell, where `column_names` does not say it."""
+    names = dataset.column_names
+    return names.index(dataset.label) if dataset.label in names else len(names) - 1
 
 
 def _require_no_header(words, tags, dataset, where):

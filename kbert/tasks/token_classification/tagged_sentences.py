@@ -19,7 +19,12 @@ from kbert.input_pipelines.labels import listed_label
 from kbert.input_pipelines.tables.table_paths import find_table
 from kbert.input_pipelines.unlabelled_files import WHOLE_TEXTS, has_columns
 from kbert.tasks.files import ROW_SETTINGS, Files
-from kbert.tasks.token_classification.conll_files import DOCUMENT_MARK, FileSentence, read_conll
+from kbert.tasks.token_classification.conll_files import (
+    DOCUMENT_MARK,
+    FileSentence,
+    label_column,
+    read_conll,
+)
 from kbert.tasks.token_classification.json_sentences import read_json_sentences
 from kbert.tasks.token_classification.tag_schemes import (
     OUTSIDE,
@@ -149,8 +154,7 @@ class TaggedFiles(Files):
 
 def _are_words(lines, dataset):
     """Whether lines are CoNLL columns: all of several have a label in the column of the labels."""
-    names = dataset.column_names
-    position = names.index(dataset.label) if names else -1
+    names, position = dataset.column_names, label_column(dataset)
     lines = [line for line in lines if line.strip() and not line.startswith(("#", DOCUMENT_MARK))]
     cells = [line.split() for line in lines]
     return len(cells) > 1 and all(

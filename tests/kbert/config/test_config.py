@@ -158,8 +158,9 @@ REFUSED = {
     ),
     "nothing left to train": (
         FinetuningConfig,
-        {"freeze_encoder": True, "frozen": {"layers": 1}, "reinit_layers": 1},
-        "freeze_encoder leaves nothing of the encoder to train: leave out frozen, reinit_layers.",
+        {"freeze_encoder": True, "frozen": {"layers": 1}, "reinit_layers": 1, "padding": "pack"},
+        "freeze_encoder leaves nothing of the encoder to train: leave out frozen, reinit_layers, "
+        'padding="pack".',
     ),
     "text for a list": (
         FinetuningConfig,
@@ -891,5 +892,5 @@ def test_what_is_given_by_name_and_read_by_no_phase_is_refused_whatever_its_valu
 def test_a_setting_of_before_is_refused_where_it_was_turned_on(write):
     """Each run has it in its config.json."""
     assert load_config(FinetuningConfig, write({"deterministic_ops": False})) == FinetuningConfig()
-    with pytest.raises(ValueError, match="set TF_DETERMINISTIC_OPS=1 in the environment"):
+    with pytest.raises(ValueError, match="delete it, and train with TF_DETERMINISTIC_OPS=1"):
         load_config(FinetuningConfig, write({"deterministic_ops": True}))

@@ -159,6 +159,9 @@ PRETRAINING = {
         "packed_rows=6 is not divisible by the 2 replicas x gradient_accumulation_steps=2; choose a multiple",
     ),
     "no records": (PHASES, {"input_dir": []}, "input_dir is empty"),
+    "frozen weights of nothing": (
+        {"frozen": FrozenConfig(embeddings=True)}, {}, r"\[frozen\] keeps the weights of an init_checkpoint",
+    ),
 }  # fmt: skip
 
 

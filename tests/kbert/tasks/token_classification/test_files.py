@@ -12,6 +12,7 @@ from pyarrow import parquet
 
 from kbert.config import DatasetConfig
 from kbert.experiments.labelled_file import LabelledFile
+from kbert.input_pipelines.json_rows import MissingColumn
 from kbert.input_pipelines.labelled_files import examples_fingerprint
 from kbert.input_pipelines.repeated_rows import repetitions, shared_rows
 from kbert.input_pipelines.unlabelled_files import examples_of_file, with_checked_texts
@@ -316,6 +317,8 @@ def test_conll_u_has_lines_that_are_no_words(tmp_path):
         ValueError, match="line 3: the first column numbers the words, .*dataset.column_names"
     ):
         read(path, tag_scheme="none")
+    with pytest.raises(MissingColumn, match=r"file.conll has no column 'label'; its columns are \['id',"):
+        read(path, column_names=names, text="form", tag_scheme="none")
 
 
 WORDS = """Sentence #,Word,POS,Tag
@@ -540,6 +543,7 @@ NAMED = {"column_names": ("word", "pos", "chunk", "tag"), "text": "word", "label
 @pytest.mark.parametrize(("name", "content", "dataset"), [
     ("a.conll", IOB1_FILE, {}),
     ("a.testa", IOB1_FILE, NAMED),
+    ("a.testa", IOB1_FILE, NAMED | {"label": "label"}),
     ("a.tsv", IOB1_FILE.replace(" ", "\t"), NAMED),
     ("a.txt", "EU\tNOUN\nsaid\tVERB\n", {"labels": ("NOUN", "VERB")}),
     ("a.csv", "text,label\n\"['U.S.', 'said']\",\"['B-LOC', 'O']\"\n", {}),
