@@ -173,6 +173,14 @@ def identity(path: str | Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
+def each_once(files: Iterable[Path]) -> list[Path]:
+    """The files in their order; one with several names (links) by the first of them."""
+    first_names: dict = {}
+    for file in files:
+        first_names.setdefault(identity(file), file)
+    return list(first_names.values())
+
+
 def _identities_above(path):
     """The identities of all folders above a path, which need not exist, and above the target of a link."""
     spelled = Path(os.path.abspath(path))

@@ -1,13 +1,14 @@
 """Finds the files of a corpus, and says what they hold."""
 
 import os
-from glob import glob, has_magic
+from glob import has_magic
 from pathlib import Path
 
 from kbert.files.compression import find_compression
 from kbert.files.file_format import format_by_name, require_text_format
+from kbert.files.globs import folders_below, matches
 from kbert.files.json_file import parse_json
-from kbert.files.output_path import identity
+from kbert.files.output_path import each_once
 from kbert.files.text_file import numbered_lines, require_line_feeds
 from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
@@ -36,9 +37,9 @@ def input_files(patterns) -> list[Path]:
     paths, folders = set(), {}
     for pattern in patterns:
         path = Path(pattern)
-        matches = [path] if path.exists() else _matches(str(pattern))
-        files = _files_below(path) if path.is_dir() else _files_among(matches)
-        folders_here = [match for match in matches if match.is_dir()]
+        matched = [path] if path.exists() else _matches(str(pattern))
+        files = _files_below(path) if path.is_dir() else _files_among(matched)
+        folders_here = [match for match in matched if match.is_dir()]
         folders |= dict.fromkeys(folders_here, pattern)
         if not files and not any(map(_files_below, folders_here)):
             problem = "holds no files" if path.is_dir() else "matches no file"
@@ -48,10 +49,7 @@ def input_files(patterns) -> list[Path]:
             )
         paths.update(files)
     _require_folders_read(folders, paths)
-    first_names: dict = {}
-    for file in sorted(paths):
-        first_names.setdefault(identity(file), file)
-    files = list(first_names.values())
+    files = each_once(sorted(paths))
     for file in files:
         _check_readable(file)
     if not any(file.stat().st_size for file in files):
@@ -83,24 +81,20 @@ def _matches(pattern: str) -> list[Path]:
     """What a glob matches. An error for a folder on the way that may not be entered or listed, and for a link
     that leads nowhere: `glob` passes over these."""
     for path in (Path(pattern), *Path(pattern).parents):
-        folders = list(map(Path, glob(str(path.parent), recursive=True))) if has_magic(str(path)) else []
+        folders = matches(str(path.parent)) if has_magic(str(path)) else []
         _files_among(folders)
         for folder in folders:
             if folder.is_dir():
                 os.stat(f"{folder}/.")
                 if has_magic(path.name):
                     os.scandir(folder).close()
-    return [Path(match) for match in glob(pattern, recursive=True)]
+    return matches(pattern)
 
 
 def _files_below(folder: Path) -> list[Path]:
-    files, folders_read = [], {identity(folder)}
-    for parent, folders, names in os.walk(folder, onerror=_raise, followlinks=True):
-        paths = {name: identity(Path(parent, name)) for name in sorted(folders) if not name.startswith(".")}
-        folders[:] = [name for name, own in paths.items() if own not in folders_read]
-        folders_read |= {paths[name] for name in folders} - {None}
-        files += [Path(parent, name) for name in names if not name.startswith(".")]
-    return _files_among(files)
+    return _files_among(
+        [Path(parent, name) for parent, names in folders_below(folder, _raise) for name in names]
+    )
 
 
 def _raise(error):

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kbert.files.file_format import TABLES, format_by_name
+from kbert.files.globs import matches
 from kbert.files.json_file import read_json_object
 from kbert.files.near_names import near_names
+from kbert.files.output_path import each_once
 from kbert.files.path_inside import path_inside
 from kbert.input_pipelines.tables import shard_names
 from kbert.manifest import digest
@@ -28,7 +30,7 @@ def find_table(path: str | Path, file_format: str | None = None) -> Table | None
 
     Args:
       path: a `.parquet` or `.arrow` file; a pattern such as `data/train-*.parquet`, whose files are read by
-        name in order; or a folder that `Dataset.save_to_disk` of Hugging Face's `datasets` wrote.
+        name in order, each once; or a folder that `Dataset.save_to_disk` of Hugging Face's `datasets` wrote.
       file_format: `dataset.file_format` of a config, which stands above the name of a file.
 
     Raises:
@@ -109,7 +111,7 @@ def _is_pattern(path):
 
 
 def _matches(pattern):
-    files = tuple(sorted(Path(name) for name in glob.glob(str(pattern), recursive=True)))
+    files = tuple(sorted(matches(str(pattern))))
     if not files:
         raise ValueError(f"no file matches {pattern}; in a shell, put the pattern into quotes.")
     return files
@@ -126,7 +128,7 @@ def _matching(pattern, file_format):
             "files or for .arrow files, by their names or by dataset.file_format. Put others into one file."
         )
     shard_names.require_all_shards(pattern, files)
-    return Table(first, files)
+    return Table(first, tuple(each_once(files)))
 
 
 def _split_files(folder):

@@ -47,6 +47,15 @@ def test_shards_are_read_by_name_in_order_and_those_of_a_folder_as_it_says(tmp_p
     assert [one.name for one in source_files(folder)][0] == "data-00001-of-00002.arrow"
 
 
+def test_a_file_of_a_pattern_with_several_names_is_read_once(tmp_path):
+    file = write_parquet(tmp_path / "a.parquet", TABLE)
+    (tmp_path / "b.parquet").symlink_to("a.parquet")
+    for name in ("again", "round"):  # glob follows them until the system refuses
+        (tmp_path / name).symlink_to(".")
+    for pattern in ("*.parquet", "**/*.parquet"):
+        assert find_table(tmp_path / pattern).files == (file,)
+
+
 @pytest.mark.parametrize(
     ("names", "pattern", "wrong"),
     [
