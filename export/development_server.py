@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Annotated
 
 from kbert.bounds import Bounds
-from kbert.checkpoints.near_models import models_like
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.extras import require
@@ -118,9 +117,6 @@ def _require_model(path: str) -> None:
             f"{path} is a model for phones, and this server runs TensorFlow's; serve the run or the "
             'checkpoint that it was made from. In Python, kbert.load("FILE.tflite") answers with such a file.'
         )
-    if "://" not in path and (os.sep in path or path.startswith(".")) and not os.path.exists(path):
-        near = models_like(path)
-        raise ValueError(f"{path} does not exist; expected an export, a run or a checkpoint.{near}")
     if version_folder(Path(path)) is None:
         loading.open_model(path)  # raises an error for what is no model either
 

@@ -53,7 +53,7 @@ def prompt_for(model: ServedModel, prompt_name: str | None = None, input_type: s
     prompts = model.prompts
     if prompt_name is not None and input_type is not None:
         raise invalid("prompt_name and input_type both choose a prompt; send one of them.")
-    if input_type is not None and prompts:
+    if input_type is not None and any(prompts.values()):
         task = INPUT_TYPES.get(input_type.lower())
         if input_type in prompts:
             return _answered(model, input_type)

@@ -20,6 +20,7 @@ from starlette.middleware.cors import CORSMiddleware
 from kbert.cli.progress import activity
 
 from ..folder_names import version_folder, version_number
+from .binary_tensors import JSON_SIZE
 from .connection import bounded
 from .gate import Gate
 from .grpc_api import start_grpc_server
@@ -203,7 +204,7 @@ def _answering_browsers(app, origins):
         allow_methods=["GET", "HEAD", "POST"],
         allow_headers=["*"],
         allow_private_network=True,  # a page of the internet that asks this machine, in Chrome
-        expose_headers=["x-request-id", "retry-after"],
+        expose_headers=["x-request-id", "retry-after", JSON_SIZE.lower()],
     )
 
 
@@ -225,6 +226,7 @@ def serve_until_signal(path: str, name: str | None, **options) -> None:
         signal.signal(number, lambda *unused: ended.set())
     everywhere = ("0.0.0.0", "::")  # noqa: S104  # compared with, not listened on
     shown = "localhost" if options["host"] in ("127.0.0.1", "::1", *everywhere) else options["host"]
+    shown = f"[{shown}]" if ":" in shown else shown
     print(
         f"serving {server.model.name} version {server.model.version}: "
         f"gRPC {shown}:{server.port}, REST http://{shown}:{server.rest_api_port}\n"

@@ -19,7 +19,7 @@ def run_script(name, *arguments):
         (
             SERVE,
             ["--model_base_path={}/none"],
-            "error: {}/none does not exist; expected an export, a run or a",
+            "error: checkpoint {}/none does not exist; give a run directory, ",
         ),
         (SERVE, [], "error: expected what to serve, for example: kbert serve runs/reviews"),
         (SERVE, ["--model_base_path={}", "--port=65536"], "error: --port=65536: "),

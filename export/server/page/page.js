@@ -121,7 +121,9 @@ async function send(event) {
       "The text is too long for this model. A part was cut off, and the answer is of the rest."));
     answer.append(element("p", { class: "note" }, `${milliseconds} ms, seen from this browser`));
     const quoted = JSON.stringify(body).replaceAll("'", "'\\''");
-    byId("request").querySelector("pre").textContent = `curl -d '${quoted}' ${location.origin}${path}`;
+    const header = state.key ? '-H "Authorization: Bearer $KBERT_API_KEY" ' : "";
+    byId("request").querySelector("pre").textContent =
+      `curl ${header}-d '${quoted}' ${location.origin}${path}`;
     byId("request").hidden = false;
   } catch (error) {
     const message = error instanceof Refused ? error.message : `No answer: ${error.message}`;

@@ -162,6 +162,8 @@ def _wanted(fields: InferFields, signature: str, definition) -> dict[str, bool |
     is_binary: dict[str, bool | None] = {}
     for received in fields.outputs:
         output = _Output.of(received)
+        if output.name in is_binary:
+            raise invalid(f"outputs: {shown(output.name)} is there twice.")
         is_binary[output.name] = _OutputParameters.of(output.parameters).binary_data
         if output.name not in definition.outputs:
             raise invalid(

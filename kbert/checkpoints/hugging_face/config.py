@@ -35,6 +35,8 @@ _ACTIVATIONS = {
     "gelu": "gelu_erf",
     "gelu_python": "gelu_erf",
     "gelu_new": "gelu",
+    "gelu_accurate": "gelu",
+    "gelu_python_tanh": "gelu",
     "gelu_pytorch_tanh": "gelu",
     "gelu_fast": "gelu",
     "relu": "relu",

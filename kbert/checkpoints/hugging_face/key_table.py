@@ -214,7 +214,11 @@ _TOKENIZER_CONFIG = {
 }
 _SPECIAL_TOKENS = {
     name: _TOKENIZER_CONFIG[name]
-    for name in (*_ROLES.split(), "bos_token", "eos_token", "additional_special_tokens")
+    for name in (
+        *_ROLES.split(),
+        *("bos_token", "eos_token", "additional_special_tokens", "extra_special_tokens"),
+        "model_specific_special_tokens",
+    )
 }
 _TOKENIZER = {
     **followed("model", "the pieces and how they are made"),

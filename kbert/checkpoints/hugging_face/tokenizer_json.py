@@ -126,7 +126,7 @@ class TokenizerFiles:
                 self.report.conflict(setting, f"{self.path}: its {key} is {shown(theirs)}, not {ours!r}")
 
     def steps(self, key: str, inner: str) -> list[dict]:
-        """What a normalizer or pre-tokenizer does: the steps of a sequence, or itself, or nothing.
+        """What a part such as the normalizer does: the steps of a sequence, or itself, or nothing.
 
         Raises:
           ValueError: for what is no object, or a sequence of other things.
@@ -155,8 +155,11 @@ class TokenizerFiles:
 
     def refuse_other_processor(self, vocabulary: BaseVocabulary):
         """Refuses a tokenizer.json that packs texts otherwise than kbert."""
-        processor = json_value(self.rules or {}, "post_processor", dict, self.path, {})
-        if self.rules is not None and not _packs_as_ours(processor, vocabulary, self.has_segments):
+        steps = self.steps("post_processor", "processors")
+        # One of bytes moves offsets alone.
+        packing = [step for step in steps if step.get("type") != "ByteLevel"] or [{}]
+        is_ours = len(packing) == 1 and _packs_as_ours(packing[0], vocabulary, self.has_segments)
+        if self.rules is not None and not is_ours:
             special = vocabulary.special_tokens
             between = " ".join([special.sep] * vocabulary.pair_separators)
             self.report.conflict(

@@ -223,6 +223,11 @@ def test_a_prompt_of_the_name_that_a_client_sends_comes_first():
     prompts = {"search_query": "q: ", "search_document": "d: ", "clustering": "c: "}
     model = SimpleNamespace(name="m", prompts=prompts, default_prompt_name=None, counts_prompts=True)
     assert {name: prompt_for(model, input_type=name).text for name in prompts} == prompts
+    model.prompts = {
+        "query": "",
+        "document": "",
+    }  # sentence-transformers 5 writes it
+    assert prompt_for(model, input_type="clustering").text == ""
 
 
 @pytest.mark.parametrize(

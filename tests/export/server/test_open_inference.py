@@ -165,6 +165,7 @@ def test_what_the_server_says_of_itself(asked):
         ),
         ({"inputs": [tensor(data=None)]}, "text: expected either its values in data, or in its parameters"),
         ({"inputs": [tensor(data=[1, 2])]}, "text: 1 is no text"),
+        ({"inputs": [tensor()], "outputs": [{"name": "label"}] * 2}, 'outputs: "label" is there twice'),
         ({"inputs": [tensor()], "outputs": [{"name": "x"}]}, 'outputs: "x" is none; serving_default has'),
         (
             {"inputs": [tensor()], "outputs": [{"name": "doubled", "parameters": {"signature_name": "x"}}]},

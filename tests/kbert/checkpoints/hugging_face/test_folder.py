@@ -445,11 +445,17 @@ def test_the_template_that_is_berts_own_and_the_limit_of_transformers(folder):
             for token in ("[CLS]", "[SEP]")
         },
     }
-    (folder / "tokenizer.json").write_text(json.dumps(tokenizer_json() | {"post_processor": template}))
-    assert "max_input_chars_per_word=100, which google-research/bert" in str(read_checkpoint(folder).report)
-    for part, value in (("single", single[:2]), ("pair", [*single, *single]), ("special_tokens", {})):
-        with naming(part):
-            other = tokenizer_json() | {"post_processor": template | {part: value}}
+    several = {"type": "Sequence", "processors": [{"type": "ByteLevel", "trim_offsets": True}, template]}
+    for form in (several, template):
+        (folder / "tokenizer.json").write_text(json.dumps(tokenizer_json() | {"post_processor": form}))
+        assert "max_input_chars_per_word=100, which google-research/bert" in str(
+            read_checkpoint(folder).report
+        )
+    twice = {"type": "Sequence", "processors": [template, template]}
+    changes = ({"single": single[:2]}, {"pair": [*single, *single]}, {"special_tokens": {}}, twice)
+    for change in changes:
+        with naming(change):
+            other = tokenizer_json() | {"post_processor": template | change}
             (folder / "tokenizer.json").write_text(json.dumps(other))
             with pytest.raises(ValueError, match="its post_processor does not make .*=post_processor.$"):
                 read_checkpoint(folder)

@@ -140,6 +140,7 @@ REFUSED = [
         "extra_special_tokens has",
     ),
     ("special_tokens_map.json", {"additional_special_tokens": ["<e1>"]}, "map.json: additional_special_t"),
+    ("special_tokens_map.json", {"extra_special_tokens": ["<e1>"]}, "map.json: extra_special_tokens has"),
 ]
 
 
