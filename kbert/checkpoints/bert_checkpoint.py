@@ -31,6 +31,8 @@ class RecordedTask:
       task_settings: those of the config, which records must have been made with.
       best_metric: the config's; None for that of the task.
       chosen: what an evaluation chose for this checkpoint; None for nothing.
+      split: the config's `dev_split` and `dev_split_seed`; empty without.
+      held_out: how run.json tells the examples again that were held out; None without.
     """
 
     task_config: dict
@@ -38,6 +40,8 @@ class RecordedTask:
     task_settings: dict = field(default_factory=dict)
     best_metric: str | None = None
     chosen: Chosen | None = None
+    split: dict = field(default_factory=dict)
+    held_out: dict | None = None
 
     @property
     def answering_config(self) -> dict:

@@ -12,6 +12,7 @@ from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 
 _PAIR = "text_pair"  # the column of second texts where none is recorded
+_SPLIT = ("dev_split", "dev_split_seed")
 
 
 def read_kbert_run(path: Path, do_lower_case: bool | None, report: Report) -> BertCheckpoint:
@@ -46,7 +47,7 @@ def describe_run(run: RunDirectory, folder: Path, report: Report) -> BertCheckpo
     Raises:
       ValueError: when vocab.txt has changed.
     """
-    vocabulary, task = run.vocabulary(), run.task()
+    vocabulary, task, held_out = run.vocabulary(), run.task(), run.details.get("held_out")
     return BertCheckpoint(
         source=str(run.path),
         encoder=run.config.encoder,
@@ -66,6 +67,8 @@ def describe_run(run: RunDirectory, folder: Path, report: Report) -> BertCheckpo
             task_settings=getattr(run.config, "task_settings", {}),
             best_metric=run.config.best_metric,
             chosen=read_chosen(run.path, training_checkpoint.parse_step(folder)),
+            split={name: getattr(run.config, name) for name in _SPLIT} if held_out else {},
+            held_out=held_out,
         ),
     )
 
@@ -94,7 +97,8 @@ def with_trained(description: BertCheckpoint, run: RunDirectory, stored: dict, w
 def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, report: Report):
     """Writes a run of 0 steps, which evaluation, prediction, export and --init_checkpoint accept.
 
-    Its task has the settings, the columns and the chosen values that the checkpoint records. Without a record
+    Its task has the settings, the columns and the chosen values that the checkpoint records, and what a run
+    held out of its training file. Without a record
     the settings are the defaults, and the columns are called "text", "text_pair" and "label".
 
     Args:
@@ -122,6 +126,8 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, report: Report):
             "initialised": list(checkpoint.missing),
         },
     }
+    if checkpoint.known_task.held_out:
+        details["held_out"] = checkpoint.known_task.held_out
     run = RunDirectory.create_or_resume(folder, run_config(checkpoint), details, checkpoint.vocabulary)
     training_checkpoint.save_checkpoint(
         run.checkpoints,
@@ -157,4 +163,5 @@ def run_config(checkpoint: BertCheckpoint) -> TrainingConfig:
         task_settings=task.task_settings,
         max_seq_length=checkpoint.max_seq_length,
         best_metric=task.best_metric,
+        **task.split,
     )

@@ -55,8 +55,9 @@ def evaluate(
         confident errors with their texts, learning curves.
       html_examples: the largest number of examples on the page of `html_file`.
       config: for a checkpoint of another library: a fine-tuning config of its task. Its [dataset] names the
-        columns of `eval_file`, and its task_settings and max_seq_length are used. Without it, the columns are
-        text, text_pair and label, the settings are the defaults, and the length is the checkpoint's.
+        columns of `eval_file`, and its task_settings and max_seq_length are used (a length of
+        `with_max_seq_length` stays). Without it, the columns are text, text_pair and label, the settings are
+        the defaults, and the length is the checkpoint's.
       checkpoint, do_lower_case, allow_unmatched: as for `kbert.load`.
 
     Returns:

@@ -37,6 +37,7 @@ from kbert.inference.texts import text_batch
 from kbert.late_tensorflow import keras, tf
 from kbert.layers import named_inputs, sequence_pooling, vector_dense
 from kbert.runs.run_directory import RunDirectory
+from kbert.runs.run_file import require_no_config
 from kbert.tasks import TASKS
 from kbert.tasks.signatures.signature import Signature
 from kbert.tasks.similarity.vectors import shortened
@@ -103,7 +104,7 @@ class LoadedModel(TextAnswers):
         self.description: BertCheckpoint | None = None
         self.task = task
         self.vocabulary = vocabulary
-        self._max_seq_length = max_seq_length
+        self._max_seq_length, self._length_is_chosen = max_seq_length, False
         self.takes_pairs = takes_pairs
         self.vectors = own_pooling or PoolingConfig()
         self.own_pooling = own_pooling if isinstance(own_pooling, PoolingConfig) else None
@@ -266,7 +267,7 @@ class LoadedModel(TextAnswers):
             )
         require_length(max_seq_length, self.vocabulary)
         changed = self._copy(max_seq_length)
-        changed._read = lambda: self.model
+        changed._length_is_chosen, changed._read = True, lambda: self.model
         if "model" in self._made:
             changed._made["model"] = self._made["model"]
         return changed
@@ -293,19 +294,18 @@ class LoadedModel(TextAnswers):
         """The same model with the task that reads labelled files; a run records how, and is that already.
 
         Args:
-          config: for a checkpoint of others, see `with_file_settings`: columns, settings and length.
+          config: for a checkpoint of others, see `with_file_settings`: columns, settings and length, but for
+            that of `with_max_seq_length`.
           file: the labelled file, which may show whether the model takes pairs.
 
         Raises:
           ValueError: for a config of a run, or one that does not fit.
         """
         if self.run:
-            if config is not None:
-                raise ValueError(
-                    f"config is for checkpoints of other libraries; the run {self.source} records it. Leave "
-                    "it out."
-                )
+            require_no_config(self.run.path, config)
             return self
+        if config and self._length_is_chosen:
+            config = dataclasses.replace(config, max_seq_length=self.max_seq_length)
         description = with_file_settings(self.known_description, config, file)
         changed = self._copy(config.max_seq_length if config else self.max_seq_length)
         task = changed.task = TASKS.recorded(description.task_record)

@@ -15,7 +15,7 @@ from kbert.input_pipelines.unlabelled_files import (
     has_columns,
     with_checked_texts,
 )
-from kbert.runs.run_file import RUN_FILE, holds_run
+from kbert.runs.run_file import RUN_FILE, holds_run, require_no_config
 from kbert.tasks.file_columns import (
     ALWAYS_TAKEN,
     check_file,
@@ -36,8 +36,9 @@ def require_columns_of_model(path, run_dir, config: FinetuningConfig | None = No
 
     Raises:
       ValueError: when the file is missing, lacks a column, or has rows that cannot be read; with a config
-        labels are not looked at where they are the checkpoint's.
+        labels are not looked at where they are the checkpoint's. For a config of a run.
     """
+    require_no_config(run_dir, config)
     if config is not None:
         require_read(config.task, config.dataset, [path])
         check_texts(config.task, path, config.dataset)

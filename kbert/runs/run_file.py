@@ -14,3 +14,11 @@ RUN_FILES = (
 def holds_run(path) -> bool:
     """Whether there is a run in a folder, whole or broken."""
     return (Path(os.path.expanduser(path)) / RUN_FILE).is_file()
+
+
+def require_no_config(path, config):
+    """Raises ValueError for a fine-tuning config, or None, of how files are read, beside a run."""
+    if config is not None and holds_run(path):
+        raise ValueError(
+            f"config is for checkpoints of other libraries; the run {path} records it. Leave it out."
+        )

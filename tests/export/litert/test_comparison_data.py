@@ -10,6 +10,8 @@ from export.litert.comparison import compare, compute_metrics, predict_rows
 from export.litert.comparison_data import FIXED_TEXTS, comparison_data
 from export.litert.from_text.other_reading import texts_by_row
 from export.litert.litert_source import to_litert_source
+from kbert.checkpoints.kbert_run import describe_run, with_trained, write_kbert_run
+from kbert.checkpoints.report import Report
 from kbert.config import DatasetConfig
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.features import LABEL_FEATURE
@@ -84,6 +86,11 @@ def test_of_the_training_file_only_what_was_held_out_is_compared(finetuned_run, 
     run.details = run.details | {"held_out": {"digest": part.digest, "num_examples": 10}}
     data = comparison_data(to_litert_source(run), file, 16, held_out=True)
     assert list(data.examples) == list(part.examples) and len(data.examples) == 10
+    folder, report = run.checkpoint(), Report("kbert", "run")
+    copy = with_trained(describe_run(run, folder, report), run, run.stored_weights(folder), "run")
+    write_kbert_run(copy, tmp_path / "copy", report)
+    of_copy = comparison_data(to_litert_source(RunDirectory(tmp_path / "copy")), file, 16, held_out=True)
+    assert of_copy.examples == data.examples
     file.write_text(file.read_text().replace("jump", "run"))
     with pytest.raises(ValueError, match="cannot be found again"):
         comparison_data(to_litert_source(run), file, 16, held_out=True)

@@ -71,5 +71,9 @@ def test_labels_of_a_checkpoint_are_not_judged_as_those_of_a_training_file(tmp_p
         )
     file.write_text(file.read_text() + "short\n")
     require_columns_of_model(file, tmp_path, tiny_finetuning_config(dataset=dataset))
+    unfit = tiny_finetuning_config(dataset=DatasetConfig())
     with pytest.raises(ValueError, match="line 27"):
-        require_columns_of_model(file, tmp_path, tiny_finetuning_config(dataset=DatasetConfig()))
+        require_columns_of_model(file, tmp_path, unfit)
+    (tmp_path / "run.json").write_text("{}")
+    with pytest.raises(ValueError, match="config is for checkpoints of other libraries; the run"):
+        require_columns_of_model(file, tmp_path, unfit)

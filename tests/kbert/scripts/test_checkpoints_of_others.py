@@ -100,6 +100,7 @@ def test_a_config_says_settings_and_length_too(vocabulary, tmp_path):
     assert changed.task.get_config() == QuestionAnswering(**settings).get_config()
     assert changed.training_config.task_settings == settings
     assert changed.max_seq_length == changed.training_config.max_seq_length == 17
+    assert loaded.with_max_seq_length(16).for_files(config).max_seq_length == 16
     assert loaded.for_files().task.get_config() == QuestionAnswering().get_config()
     assert loaded.for_files().max_seq_length == MAX_SEQ_LENGTH  # which the folder records
 
