@@ -28,9 +28,9 @@ from kbert.bounds import Bounds
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.extras import require
+from kbert.files.version_folders import version_folder
 from kbert.inference import loading
 
-from .folder_names import version_folder
 from .server import gate, running
 from .server.limits import Limits
 from .server.vertex_routes import VertexRoutes

@@ -22,6 +22,7 @@ from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import activity
 from kbert.files.json_file import read_json
 from kbert.files.output_path import require_local
+from kbert.files.version_folders import LAST_VERSION, version_folder, version_number
 from kbert.files.whole_file import whole_folder, write_json
 from kbert.scripts.training_flags import Checkpoint
 from kbert.tasks import TASKS
@@ -31,7 +32,7 @@ from . import serving_model
 from .deployment import model_card, warmup_requests
 from .deployment.docker_line import docker_command
 from .deployment.measurements import measure
-from .folder_names import ABOUT_FILE, EXTRA_FOLDER, LAST_VERSION, version_folder, version_number, write_labels
+from .folder_names import ABOUT_FILE, EXTRA_FOLDER, write_labels
 from .gate import answer_check, op_gate, run_texts, session_check, stored_weights
 from .gate.server_releases import releases_from
 from .source_flags import exported_model

@@ -9,24 +9,7 @@ ABOUT_FILE = "kbert.json"  # task, labels, casing and what was measured, for pro
 VOCABULARY_FILE = "vocab.txt"
 LABELS_FILE = "labels.txt"
 MEDIAPIPE, TEXT = "mediapipe", "text"  # what the names of LiteRT files that are asked with texts begin with
-GRAPH_FILE = "saved_model.pb"  # of a SavedModel
-LAST_VERSION = 2**63 - 1
 WARMUP_FILE = "tf_serving_warmup_requests"  # TensorFlow Serving, docs/saved_model_warmup
-
-
-def version_number(folder: Path) -> int | None:
-    """The version that a folder's name says to TensorFlow Serving, an int64; None where it says none."""
-    is_number = folder.name.isascii() and folder.name.isdecimal()
-    return int(folder.name) if is_number and int(folder.name) <= LAST_VERSION else None
-
-
-def version_folder(path: Path) -> Path | None:
-    """The folder of a SavedModel: `path` or the newest version in it. None for anything else."""
-    if (path / GRAPH_FILE).is_file():
-        return path
-    numbered = ((version_number(file.parent), file.parent) for file in path.glob(f"*/{GRAPH_FILE}"))
-    versions = {number: folder for number, folder in numbered if number is not None}
-    return versions[max(versions)] if versions else None
 
 
 def broken_label(labels: tuple[str, ...]) -> str | None:

@@ -50,8 +50,8 @@ def require_single(values: Mapping[str, object]):
 
 
 def check_values(settings, group: str = ""):
-    """Refuses a value of a dataclass that is not what the annotation of its field says; None passes.
-    NumPy's numbers become Python's, which JSON and names of folders take.
+    """Refuses a value of a dataclass that is not as the annotation of its field says; None passes where that
+    or the default is None. NumPy's numbers become Python's, which JSON and names of folders take.
 
     Args:
       settings: the dataclass, whose fields may be `Annotated` with `Bounds`, or a `Literal`.
@@ -116,11 +116,12 @@ def _path_with_home(path):
 
 
 def _check(values, declaration, group=""):
+    values = {name: value for name, value in values.items() if value is not None or _needs(declaration, name)}
     for name, (choices, bounds, kind) in declared_values(declaration).items():
-        value = values.get(name)
-        setting = f"{group}{name}={shown(value)}"
-        if value is None:
+        if name not in values:
             continue
+        value = values[name]
+        setting = f"{group}{name}={shown(value)}"
         if choices and value not in choices:
             raise ValueError(f"{setting} is not known; choose one of {', '.join(choices)}.")
         if bounds and (isinstance(value, bool) or not isinstance(value, _NUMBERS[kind])):
@@ -133,9 +134,24 @@ def _check(values, declaration, group=""):
         if any(isinstance(path, str) and not path for path in held):
             raise ValueError(f"{group}{name}={shown(value)} has an empty path; give one, or leave it out.")
     for name, hints in _typed(declaration).items():
-        value = values.get(name)
-        if value is not None and not any(_fits(value, hint) for hint in hints):
-            raise ValueError(f"{group}{name}={shown(value)} must be {_in_words(hints)}.")
+        if name in values and not any(_fits(values[name], hint) for hint in hints):
+            raise ValueError(f"{group}{name}={shown(values[name])} must be {_in_words(hints)}.")
+
+
+@functools.cache
+def _needs(declaration: Callable, name: str) -> bool:
+    """Whether a parameter has an annotation and a default that have no place for None."""
+    parameter = inspect.signature(declaration).parameters[name]
+    is_said = parameter.annotation is not parameter.empty and parameter.default is not None
+    return is_said and not _takes_none(parameter.annotation)
+
+
+def _takes_none(hint) -> bool:
+    if get_origin(hint) is Annotated:
+        return _takes_none(get_args(hint)[0])
+    if get_origin(hint) in (Union, UnionType):
+        return any(map(_takes_none, get_args(hint)))
+    return hint in (None, NoneType, Any, object)
 
 
 @functools.cache

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import tensorflow as tf
 
+from kbert.files.version_folders import GRAPH_FILE
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
 
-from ..folder_names import GRAPH_FILE, WARMUP_FILE
+from ..folder_names import WARMUP_FILE
 from .op_gate import saved_nodes
 
 # Of the parameters, for names and padding in the files of the weights.

@@ -18,8 +18,8 @@ from absl import logging
 from starlette.middleware.cors import CORSMiddleware
 
 from kbert.cli.progress import activity
+from kbert.files.version_folders import version_folder, version_number
 
-from ..folder_names import version_folder, version_number
 from .binary_tensors import JSON_SIZE
 from .connection import bounded
 from .gate import Gate

@@ -18,6 +18,7 @@ from kbert.cli.progress import activity
 from kbert.config.vectors_config import TEXT_TASKS
 from kbert.features import ENCODER_INPUTS
 from kbert.files.json_file import read_json_object
+from kbert.files.version_folders import version_folder, version_number
 from kbert.inference.loading import open_model
 from kbert.tasks import TASKS
 from kbert.tasks.late_interaction.late_serving import DOCUMENT, VECTORS
@@ -28,7 +29,7 @@ from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES, read_vocabulary
 
 from ..export_savedmodel import write_with_assets
-from ..folder_names import ABOUT_FILE, EXTRA_FOLDER, version_folder, version_number
+from ..folder_names import ABOUT_FILE, EXTRA_FOLDER
 from ..gate.saved_model_session import DEFAULT_SIGNATURE, RequestError, SavedModelSession
 from ..serving_model import ServingModel
 

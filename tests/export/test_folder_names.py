@@ -2,7 +2,8 @@
 
 import pytest
 
-from export.folder_names import LAST_VERSION, version_folder, version_number, write_labels
+from export.folder_names import write_labels
+from kbert.files.version_folders import LAST_VERSION, version_folder, version_number
 
 
 @pytest.mark.parametrize(

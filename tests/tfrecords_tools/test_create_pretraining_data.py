@@ -538,6 +538,8 @@ def distributions(columns, vocabulary, continuing):
             "pairing='pairs' is not known; choose one of sentence_pairs, full_sentences,",
         ),
         ({"max_seq_length": "128"}, "max_seq_length='128' must be a whole number"),
+        ({"seed": None}, "seed=None must be a whole number, at least 0"),
+        ({"pairing": None}, "pairing=None is not known; choose one of sentence_pairs,"),
         ({"max_ngram_size": 6}, "max_ngram_size=6 must lie between 1 and max_predictions_per_seq=5"),
         ({"split_sentences": "xx"}, "split_sentences='xx' is no language with known sentence rules"),
         ({"num_workers": -1}, "num_workers=-1 must be at least 1"),

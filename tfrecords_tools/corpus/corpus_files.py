@@ -4,8 +4,8 @@ import os
 from glob import has_magic
 from pathlib import Path
 
-from kbert.files.compression import find_compression
-from kbert.files.file_format import format_by_name, require_text_format
+from kbert.files.compression import beginning, find_compression
+from kbert.files.file_format import DELIMITED, TABLES, format_by_name, require_text_format
 from kbert.files.globs import folders_below, matches
 from kbert.files.json_file import parse_json
 from kbert.files.output_path import each_once
@@ -14,6 +14,11 @@ from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
 
 _COMPRESSED_TO_TEXT = 4
+_READERS = {  # of files with columns
+    **dict.fromkeys(DELIMITED, "pandas.read_csv(path)"),
+    "parquet": "pandas.read_parquet(path)",
+    "arrow": "datasets.Dataset.from_file(path).to_pandas()",
+}
 
 
 def input_files(patterns) -> list[Path]:
@@ -122,10 +127,31 @@ def _require_folders_read(folders, files):
             )
 
 
+def require_no_columns(file: str | Path):
+    """Raises ValueError for CSV, TSV and tables, whose labels and numbers would be read as text."""
+    table = _table_format(file)
+    kind = table or format_by_name(file)
+    if reader := _READERS.get(kind or ""):
+        unpacked = "unpack it, then " if table and find_compression(file) else ""
+        raise ValueError(
+            f"{file} is a table ({kind}), whose columns would all be read as text; {unpacked}write the texts "
+            f'alone, one a line in a .txt file, or by {reader}[["text"]].to_json("texts.jsonl", '
+            'orient="records", lines=True).'
+        )
+
+
+def _table_format(file):
+    """The format of a table, by its first bytes, unpacked; None for any other file."""
+    first = beginning(file, max(map(len, TABLES.values())))
+    return next((name for name, mark in TABLES.items() if first.startswith(mark)), None)
+
+
 def _check_readable(file: Path):
     if not os.access(file, os.R_OK):
         raise ValueError(f"{file} may not be read by this user; change its permissions or leave it out.")
-    require_text_format(file, "text or JSON lines")
+    if not _table_format(file):
+        require_text_format(file, "text or JSON lines")
+    require_no_columns(file)
     require_line_feeds(file)
     first = next((line for _, _, line in numbered_lines(file)), "")
     if file.name in VOCABULARY_FILES or str(first).strip() == BERT_TOKENS.pad:

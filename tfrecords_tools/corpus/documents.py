@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 from kbert.extras import require
 from kbert.files.compression import find_compression
-from kbert.files.file_format import DELIMITED, format_by_name
+from kbert.files.file_format import format_by_name
 from kbert.files.json_file import parse_json
 from kbert.files.text_file import LONGEST_LINE, Problem, has_line_feeds_as_bytes, numbered_lines
 from kbert.input_pipelines.json_rows import AS_LINES, is_whole_json, json_type, text_problem
+from tfrecords_tools.corpus.corpus_files import require_no_columns
 from tfrecords_tools.corpus.problems import LineOfFile, Problems
 
 # The languages for which sentencex 1.0.32 has its own rules. It accepts any other code as well, but treats it
@@ -82,16 +83,11 @@ def plan_units(files, unit_bytes: int) -> list[Unit]:
       unit_bytes: the size of a unit, for files that are not compressed.
 
     Raises:
-      ValueError: for CSV and TSV, whose labels and numbers would be read as text.
+      ValueError: as `require_no_columns`.
     """
     units = []
     for file in files:
-        if format_by_name(file) in DELIMITED:
-            raise ValueError(
-                f"{file} has columns, which would all be read as text; write the texts alone, one a line in "
-                'a .txt file, or by pandas.read_csv(path)[["text"]].to_json("texts.jsonl", orient="records", '
-                "lines=True)."
-            )
+        require_no_columns(file)
         size = Path(file).stat().st_size
         if find_compression(file) or not has_line_feeds_as_bytes(file):
             units += [Unit(str(file), 0, -1)] if size else []

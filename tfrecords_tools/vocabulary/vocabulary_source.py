@@ -10,6 +10,7 @@ from kbert.checkpoints.hugging_face import tokenizer as tokenizer_files
 from kbert.checkpoints.report import Report, unmatched_patterns
 from kbert.checks import require_single
 from kbert.files.json_file import read_json_object
+from kbert.files.version_folders import version_folder
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.vocabulary_files import read_vocab_file, read_vocabulary
 
@@ -62,8 +63,7 @@ def read_folder(folder: Path, allow_unmatched: Sequence[str] | str = ()) -> Base
     """
     if not folder.is_dir():
         raise ValueError(f"tokenizer={folder} is no folder; give the one that holds the tokenizer's files.")
-    versions = [path for path in folder.iterdir() if path.name.isdecimal()]
-    for parent in (folder, *sorted(versions, key=lambda path: int(path.name))[-1:]):
+    for parent in filter(None, (folder, version_folder(folder))):
         for file in (parent / name for name in _DESCRIPTIONS):
             description = read_json_object(file).get("vocabulary") if file.is_file() else None
             if isinstance(description, dict) and {"fingerprint", "do_lower_case"} <= description.keys():

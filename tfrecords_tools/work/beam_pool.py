@@ -3,7 +3,9 @@
 Apache Beam is an optional extra; nothing else imports it.
 """
 
+import contextlib
 import functools
+import io
 import shlex
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -27,7 +29,8 @@ class BeamPool:
       folder: one that all workers see; it exists when `map` is called.
 
     Raises:
-      ValueError: when Apache Beam is not installed, or for an option or a runner that it does not know.
+      ValueError: when Apache Beam is not installed, or for an option, a value or a runner that it does not
+        know.
     """
 
     num_workers = 1  # as seen from here: all results come together, when the pipeline ends
@@ -67,15 +70,19 @@ def _parse(text):
     from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
     from apache_beam.runners import DirectRunner, create_runner
 
-    words = shlex.split(text)
+    try:
+        words = shlex.split(text)
+    except ValueError as error:  # a quotation mark without its other one
+        raise ValueError(f"--beam_options={text!r:.200} cannot be read: {error}.") from None
     for before, word in zip(["", *words], words, strict=False):
         if not word.startswith("--") and (not before.startswith("--") or "=" in before):
             raise ValueError(f"--beam_options holds {word!r}, which is no option; write --NAME=VALUE.")
-    options = PipelineOptions(words)
-    runner = options.view_as(StandardOptions).runner or StandardOptions.DEFAULT_RUNNER
-    made = create_runner(runner)  # imports its module, with its own options
-    kept = options.get_all_options(retain_unknown_options=True)
-    unknown = ", ".join(f"--{name}" for name in sorted(kept.keys() - options.get_all_options().keys()))
+    with _refused_where_beam_ends(text):
+        options = PipelineOptions(words)
+        runner = options.view_as(StandardOptions).runner or StandardOptions.DEFAULT_RUNNER
+        made = create_runner(runner)  # imports its module, with its own options
+        kept = options.get_all_options(retain_unknown_options=True)
+        unknown = ", ".join(f"--{name}" for name in sorted(kept.keys() - options.get_all_options().keys()))
     if unknown and isinstance(made, DirectRunner):
         raise ValueError(
             f"--beam_options has {unknown}, which Beam does not know with --runner={runner}, the runner of "
@@ -84,6 +91,19 @@ def _parse(text):
     if unknown:
         logging.warning("Beam itself does not know %s of --beam_options; --runner=%s may.", unknown, runner)
     return options
+
+
+@contextlib.contextmanager
+def _refused_where_beam_ends(text):
+    """Raises ValueError where Beam prints its usage and ends the program: for a value that it cannot read,
+    which the last line names, and for --help."""
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(printed), contextlib.redirect_stdout(io.StringIO()):
+            yield
+    except SystemExit:
+        why = printed.getvalue().strip().rpartition("error: ")[2] or "it asks for help"
+        raise ValueError(f"--beam_options={text!r:.200} cannot be read: {why}.") from None
 
 
 def _call_or_note(function, refusal, item):

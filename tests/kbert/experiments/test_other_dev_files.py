@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kbert.config import FinetuningConfig
+from kbert.config import FinetuningConfig, OptimizerConfig
 from kbert.experiments import finetuning_data
 from kbert.experiments.baselines import no_better_than_constant
 from kbert.experiments.evaluation import evaluate
@@ -55,6 +55,10 @@ def test_better_than_constant_is_asked_of_every_metric_with_a_baseline():
     )
     few = what_to_try(FinetuningConfig(num_train_epochs=3), 93)
     assert few == "more epochs (num_train_epochs=3 made 93 steps)"
+    stopped = FinetuningConfig(early_stopping_patience=2, eval_every_steps=5)
+    assert what_to_try(stopped, 93) == "more patience (early_stopping_patience=2)"
+    in_time = FinetuningConfig(optimizer=OptimizerConfig(decay="budget", train_minutes=0.5))
+    assert what_to_try(in_time, 93) == "more time (optimizer.train_minutes=0.5)"
     assert "another seed" in what_to_try(FinetuningConfig(num_train_epochs=3), 2_000)
     # Labels that are all the same: nothing is better than anything.
     nothing = {"pearson": float("nan"), "baseline_pearson": float("nan")}

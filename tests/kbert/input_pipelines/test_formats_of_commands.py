@@ -9,7 +9,7 @@ import pytest
 from backports import zstd
 
 from kbert.config import DatasetConfig
-from kbert.files.file_format import FORMATS, TABLES
+from kbert.files.file_format import DELIMITED, FORMATS, TABLES
 from kbert.inference.answer_files import find_format
 from kbert.input_pipelines.labelled_files import read_rows
 from kbert.input_pipelines.unlabelled_files import examples_of_file, texts_and_pairs
@@ -73,9 +73,7 @@ READERS = {
 }
 # What a reader says of a format that it does not take; CoNLL's columns have no header.
 REFUSALS = {
-    ("corpus", "tsv"): "has columns",
-    ("corpus", "csv"): "has columns",
-    **{("corpus", name): "does not read" for name in TABLES},
+    **{("corpus", name): "is a table" for name in (*DELIMITED, *TABLES)},
     ("tagged words", "tsv"): "looks like a header",
 }
 

@@ -186,7 +186,7 @@ def test_a_file_of_wide_characters_is_one_unit(tmp_path, encoding, name):
 def test_what_is_no_text_or_has_other_lines_is_refused_before_it_is_read(tmp_path):
     for name, content, message in (
         ("corpus.tar.gz", b"", "has a format that kbert does not read"),
-        ("corpus.txt", b"PAR1", r"is a table \(parquet\)"),
+        ("corpus.txt", b"PAR1", r"is a table \(parquet\), .*\.txt file, or by pandas\.read_parquet"),
         ("old.txt", b"one\rtwo\r", "carriage returns, but no line feeds"),
     ):
         (tmp_path / name).write_bytes(content)

@@ -42,6 +42,8 @@ def test_of_several_versions_of_an_export_the_newest_counts(tmp_path):
     vocabularies = {"9": bpe_vocabulary(MERGES[:1]), "10": bpe_vocabulary(MERGES)}
     for version, vocabulary in vocabularies.items():
         describe(tmp_path, f"{version}/assets.extra/kbert.json", vocabulary)
+        (tmp_path / version / "saved_model.pb").touch()
+    (tmp_path / "20251128").mkdir()
     assert read_source(None, tmp_path).fingerprint == vocabularies["10"].fingerprint
 
 

@@ -22,6 +22,9 @@ from apache_beam.options.pipeline_options import PipelineOptions  # noqa: E402
         ("-runner=FlinkRunner", "holds '-runner=FlinkRunner', which is no option"),
         ("--runner=DirectRunner 4", "holds '4', which is no option"),
         ("--runner=FlinkRuner", "Unexpected pipeline runner: FlinkRuner"),
+        ("--runner 'x", "--beam_options=.* cannot be read: No closing quotation."),
+        ("--direct_num_workers=two", "cannot be read: argument --direct_num_workers: invalid int value"),
+        ("--help", "cannot be read: it asks for help."),
     ],
 )
 def test_what_beam_would_leave_out_is_refused(tmp_path, options, sentence):
