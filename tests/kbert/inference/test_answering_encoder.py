@@ -14,7 +14,7 @@ from kbert.encoder import BertEncoder
 from kbert.inference.answering_encoder import AnsweringEncoder, answering_model
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from tests.conftest import tiny_encoder_config
-from tests.kbert.tasks.test_task_model import NAMES, features, make_batch, make_task
+from tests.kbert.tasks.test_task_model import NAMES, features, make_batch, make_task, mostly_long
 from tests.kbert.test_encoder import MODERN, MPNET, ROBERTA, random_inputs, randomize
 
 CPUINFO = Path("/proc/cpuinfo")
@@ -47,7 +47,7 @@ def with_odd_masks(inputs):
     return inputs | {"input_mask": mask}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", mostly_long(NAMES, ("question_answering", "sequence_classification")))
 def test_a_task_answers_as_it_was_trained(name):
     config = tiny_encoder_config(num_hidden_layers=2)
     model = make_task(name).build_model(BertEncoder(config))

@@ -154,7 +154,7 @@ def test_an_encoder_without_a_pooling_ranks_by_the_vectors_that_it_embeds():
     assert [one["score"] for one in best] == pytest.approx(sorted(scores, reverse=True), abs=1e-6)
 
 
-@pytest.fixture(scope="module", params=["encoder", "cosine_similarity"])
+@pytest.fixture(scope="module", params=["encoder", pytest.param("cosine_similarity", marks=pytest.mark.long)])
 def of_vectors(request):
     """A model of vectors, as sentence-transformers folders and runs of similarity are."""
     task = TASKS[request.param](pooling="mean", normalize=False)

@@ -61,7 +61,12 @@ def features(model, batch):
     return {name: batch[name] for name in model.input}
 
 
-@pytest.fixture(scope="module", params=NAMES)
+def mostly_long(names, kept):
+    """Parameters of a test: `make test` takes those of `kept`, `make test-long` the others."""
+    return [name if name in kept else pytest.param(name, marks=pytest.mark.long) for name in names]
+
+
+@pytest.fixture(scope="module", params=mostly_long(NAMES, ("masked_lm", "multiple_choice")))
 def case(request):
     """(name, model with random weights, batch)."""
     config = tiny_encoder_config(num_hidden_layers=1)

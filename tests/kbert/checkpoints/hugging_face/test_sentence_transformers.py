@@ -25,6 +25,7 @@ from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import tiny_finetuning_config
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.foreign_files import edit
+from tests.kbert.tasks.test_task_model import mostly_long
 from tests.places import SHARED_DATA
 
 GOLDEN = SHARED_DATA / "golden" / "retrieval"
@@ -386,7 +387,10 @@ def hops(loaded, folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*VECTORS, "prompts_not_pooled"])
+@pytest.mark.parametrize(
+    "name",
+    mostly_long([*VECTORS, "prompts_not_pooled"], ("cls_and_mean", "dense_tanh", "prompts_not_pooled")),
+)
 def test_vectors_are_those_of_sentence_transformers_everywhere(name, tmp_path):
     loaded, texts, vectors = expected_vectors(name, tmp_path)
 
