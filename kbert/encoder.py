@@ -27,7 +27,7 @@ class BertEncoder(NamedInputs):
 
     Args:
       config: an `EncoderConfig`.
-      dtype: a Keras dtype policy, for example "float32" or "mixed_bfloat16".
+      dtype: a Keras dtype policy with weights in float32: "float32", "mixed_bfloat16" or "mixed_float16".
       outputs: one or more names of ENCODER_OUTPUTS. Without "pooled_output" the model has no pooler, whose
         weights would get no gradient from a loss on tokens.
       packed: whether to compute on rows that hold several texts each. The additional input `packed_positions`
@@ -53,7 +53,7 @@ class BertEncoder(NamedInputs):
       shape `(batch, heads, from_length, to_length)`, before dropout.
 
     Raises:
-      ValueError: for an unknown output, and for attention probabilities with `packed`.
+      ValueError: for an unknown output or another policy, and for attention probabilities with `packed`.
 
     Examples:
       >>> import keras
@@ -90,6 +90,7 @@ class BertEncoder(NamedInputs):
         _check_outputs(outputs, packed)
         require_own_tensorflow()
         policy, lora = keras.dtype_policies.get(dtype), lora_config(lora)
+        _check_policy(policy)
         if policy.compute_dtype == "float32":
             keep_full_float32()
 
@@ -257,6 +258,15 @@ def _check_outputs(outputs, packed):
         )
     if packed and _OF_PADDED_ROWS in outputs:
         raise ValueError(f"an encoder gives {_OF_PADDED_ROWS} only with packed=False.")
+
+
+def _check_policy(policy):
+    """The kernels of a training compute with weights in float32."""
+    if policy.variable_dtype != "float32":
+        raise ValueError(
+            f"the dtype policy {policy.name!r} has weights in {policy.variable_dtype}; those of an encoder "
+            'are in float32: take "float32", "mixed_bfloat16" or "mixed_float16".'
+        )
 
 
 def _projection(config, policy) -> FlatDense:

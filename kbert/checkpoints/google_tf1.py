@@ -164,7 +164,9 @@ def _training_state(tensors):
     state = {}
     for name, tensor in tensors.items():
         owner, _, last = name.rpartition("/")
-        if owner and (owner in tensors or _SLOT.fullmatch(last)):
+        if owner and last == "ExponentialMovingAverage":
+            state[name] = "a moving average of a weight"
+        elif owner and (owner in tensors or _SLOT.fullmatch(last)):
             state[name] = _SLOT_OF_OPTIMIZER
         elif tensor.shape == ():  # global_step, beta1_power, loss_scale, bad_steps
             state[name] = (

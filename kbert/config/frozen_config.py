@@ -14,10 +14,11 @@ _LAYER = re.compile(r"layer_(\d+)/")
 class FrozenConfig:
     """Which part of the encoder keeps its numbers: no gradient, no update, no decay, no moments.
 
-    `embeddings` are the three tables, their norm and, with an `embedding_size`, the projection behind it.
-    `layers` is a number: so many of the lowest transformer layers. Dropout goes on in frozen layers. With the
-    embeddings and N layers frozen, the backward pass ends at layer N. Layers frozen above embeddings that are
-    trained save less: gradients pass through them.
+    `embeddings` are the three tables, their norm, with an `embedding_size` the projection behind it, and the
+    table of relative positions (MPNet), which transformers has in the encoder. `layers` is a number: so many
+    of the lowest transformer layers. Dropout goes on in frozen layers. With the embeddings and N layers
+    frozen, the backward pass ends at layer N. Layers frozen above embeddings that are trained save less:
+    gradients pass through them.
 
     Examples:
       >>> from kbert.config import FrozenConfig

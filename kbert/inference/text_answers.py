@@ -142,9 +142,9 @@ class TextAnswers:
           ValueError: for vectors of several widths, quantized ones, and what is no vectors.
         """
         require_vectors(queries, texts)
+        require_unquantized(queries, texts)
         if self.task.text_vectors is not None:
             return self.task.text_vectors.similarity(queries, texts)
-        require_unquantized(queries, texts)
         pooling = self.task.pooling
         name = "cosine" if pooling is None else pooling.similarity_fn_name
         return similarities(queries, texts, name, self.unit)

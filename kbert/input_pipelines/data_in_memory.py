@@ -15,6 +15,7 @@ from kbert.input_pipelines.tables.table_rows import class_names, named_class
 _TO_LIST = ("to_pylist", "to_list", "tolist")  # Arrow's; Series of pandas and polars; NumPy's
 _MISSING = ("NAType", "NaTType")  # of pandas, which compare with nothing
 _ENDINGS = (".txt", *FORMATS)
+_INFINITE = -1  # tf.data.INFINITE_CARDINALITY
 _SHOWN = 300  # characters of a list of columns in an error
 
 
@@ -22,12 +23,20 @@ def plain_values(values) -> list | None:
     """The values of a list, an array, a Series, a string tensor, a generator; None for what has no order.
 
     Texts of tensors are decoded; missing values stay as they are.
+
+    Raises:
+      ValueError: for a Dataset of TensorFlow without an end.
     """
     if not _is_column(values):
         return None
     values = without_tensor(values)
     to_list = next(filter(None, (getattr(values, name, None) for name in _TO_LIST)), None)
     try:
+        if hasattr(values, "cardinality") and values.cardinality() == _INFINITE:
+            raise ValueError(
+                "received a tf.data.Dataset without an end, as repeat() makes it; leave repeat() out, or "
+                "give a part of it: take(100)."
+            )
         return [plain_value(value) for value in (to_list() if to_list else values)]
     except TypeError:  # such as a tensor of a graph, which is Iterable by its class alone
         return None

@@ -182,7 +182,7 @@ def find_layout(
     """
     (first, skipped), usual = _next_line(lines), dataset.delimiter or _USUAL[file_format]
     if mark := _EXCEL_LINE.fullmatch(first.strip("\r\n")):
-        (first, blank), usual = _next_line(lines), mark[1]
+        (first, blank), usual = _next_line(lines), dataset.delimiter or mark[1]
         skipped += 1 + blank
     delimiter = _find_delimiter(first, usual, dataset.column_names, wanted)
     if delimiter != usual:

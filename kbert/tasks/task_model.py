@@ -3,6 +3,7 @@
 import inspect
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from kbert.cli.warn_once import warn_once
@@ -10,6 +11,7 @@ from kbert.encoder import freeze, frozen_weights
 from kbert.features import EXAMPLE_WEIGHTS, Feature
 from kbert.tasks import TASKS
 from kbert.tasks.task import Task
+from kbert.tasks.task_loss import TaskLoss
 
 
 @keras.saving.register_keras_serializable(package="kbert")
@@ -23,10 +25,12 @@ class TaskModel(keras.Model):
     leave out what the task does not count (labels below 0 in token classification) if all metrics of the
     output are means that Keras has; beside a metric of your own all see these labels.
     Labels have the shapes of `Task.features`, and sample weights are one number for each example; (batch, 1)
-    is taken as (batch,). The loss is NaN where a label is none of the task's classes. On several replicas it
-    is the mean of theirs, as Keras's own losses are. Use kbert.training instead of `fit` for the mean over
-    their examples, for negatives of all replicas, for clipping after the all-reduce, and for resuming; and
-    for weights of losses that rise in a training (SPLADE): in `fit` they are at their end from the start.
+    is taken as (batch,). The loss is NaN where a label is none of the task's classes. What `fit` and
+    `evaluate` report is divided by the weights of all batches, so it does not depend on their size. On
+    several replicas `fit` minimises the mean of their losses, as of Keras's own. Use kbert.training instead
+    of `fit` for the mean over their examples, for negatives of all replicas, for clipping after the
+    all-reduce, and for resuming; and for weights of losses that rise in a training (SPLADE): in `fit` they
+    are at their end from the start.
 
     Args:
       task: the `Task` that built it.
@@ -84,6 +88,10 @@ class TaskModel(keras.Model):
             )
         self._compile_loss = self._compile_metrics = None
         super().compile(optimizer, loss, loss_weights, *args, **kwargs)
+        if loss is None:  # as Keras sets its own, beside the attributes that a model tracks and saves
+            self.__dict__["_loss_tracker"] = TaskLoss(
+                {name: self.task.loss_factor(name) for name in self._loss_names()}
+            )
 
     def compile_from_config(self, config):
         self.compile(**keras.saving.deserialize_keras_object(config))
@@ -113,6 +121,8 @@ class TaskModel(keras.Model):
             ) from None
         # Where all weights are 0, the loss is 0.
         means = {name: keras.ops.divide_no_nan(sums[name], weights[name]) for name in sums}
+        if isinstance(self._loss_tracker, TaskLoss):
+            self._loss_tracker.batch = {name: (mean, weights[name]) for name, mean in means.items()}
         loss = sum(means[name] * self.task.loss_factor(name) for name in sums)
         loss /= tf.distribute.get_strategy().num_replicas_in_sync  # whose gradients Keras adds up
         return loss + super().compute_loss() if self.losses else loss
@@ -196,6 +206,14 @@ class TaskModel(keras.Model):
     def _label_features(self) -> dict[str, Feature]:
         """The features that are no inputs; -1 in a shape is any length."""
         return {name: kind for name, kind in self.task.features(-1).items() if name not in self.input}
+
+    def _loss_names(self) -> list[str]:
+        """The names of the task's losses, of a batch of one row."""
+        row = {
+            name: np.zeros((1, *(max(number, 1) for number in feature.shape)), feature.dtype)
+            for name, feature in self.task.features(1).items()
+        }
+        return [*self.task.loss_weights(row, training=True)]
 
     def _labels(self, y) -> dict:
         """The labels by the task's names: `y` needs none where the task has one label feature. A list of

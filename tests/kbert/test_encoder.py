@@ -164,6 +164,8 @@ def test_no_global_policy_changes_the_weights_of_a_float32_encoder(settings):
     keras.config.set_dtype_policy("bfloat16")
     try:
         encoder = BertEncoder(tiny_encoder_config(**settings), dtype="float32")
+        with pytest.raises(ValueError, match="'bfloat16' has weights in bfloat16; .* take .*mixed_bfloat16"):
+            BertEncoder(tiny_encoder_config(**settings))
     finally:
         keras.config.set_dtype_policy("float32")
     assert {weight.dtype for weight in encoder.weights} == {"float32"}

@@ -14,7 +14,8 @@ from kbert.input_pipelines.distinct_batches import TextsApart
 from kbert.input_pipelines.labels import NoLabel, number_label, plain_number
 from kbert.tasks.files import ROW_SETTINGS, Files
 
-_MINED = re.compile(r"negative_\d+")  # a column that kbert hard-negatives writes
+# Columns of negatives: of kbert hard-negatives, of sentence-transformers, of FlagEmbedding.
+_NEGATIVES = re.compile(r"negative_\d+|negatives?|neg")
 
 
 class TextGroup(NamedTuple):
@@ -162,8 +163,8 @@ class TaughtFiles(PositiveFiles):
 
 
 def _say_unread(record, dataset, path):
-    """Warns of negatives that `kbert hard-negatives` found and the dataset does not name."""
-    if unread := [name for name in record if _MINED.fullmatch(name) and name not in dataset.negatives]:
+    """Warns of columns of negatives that the dataset does not name."""
+    if unread := [name for name in record if _NEGATIVES.fullmatch(name) and name not in dataset.negatives]:
         warn_once(
             f"{path} has {', '.join(map(repr, unread))}, which dataset.negatives="
             f"{shown(list(dataset.negatives))} does not name: they are not read."

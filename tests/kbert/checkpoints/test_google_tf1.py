@@ -55,11 +55,13 @@ def test_a_scope_before_all_names_is_taken_off(tmp_path):
     weights = foreign_files.random_weights(HEADS)
     names = foreign_files.google_names(weights)
     scoped = {f"module/student/{name}": value for name, value in names.items()} | {"global_step": np.int64(3)}
-    foreign_files.write_google(tmp_path / "uncased_m", scoped)
+    averaged = f"{next(iter(scoped))}/ExponentialMovingAverage"
+    foreign_files.write_google(tmp_path / "uncased_m", scoped | {averaged: np.zeros(3)})
     checkpoint, tensors = read_tensors(tmp_path / "uncased_m")
     same_weights(tensors, weights)
     assert "the names begin with module/student/, which is taken off" in checkpoint.report.notes
     assert {line[0] for line in checkpoint.report.taken} == scoped.keys() - {"global_step"}
+    assert "a moving average of a weight" in dict(checkpoint.report.left_over).values()
 
 
 @pytest.mark.long

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.data_files import data_as_files
@@ -58,6 +59,14 @@ def test_every_table_gives_its_rows_as_plain_values(kind):
 def test_rows_of_dicts_may_be_gone_through_once():
     assert list(read_rows(ROWS, "the data")) == list(read_rows(iter(ROWS), "the data")) == ROWS
     assert column_names(ROWS) is None and column_names(ROWS[0]) is None
+
+
+def test_a_dataset_without_an_end_is_refused():
+    endless = tf.data.Dataset.from_tensor_slices({"text": ["a"]}).repeat()
+    for data in (endless, {"text": endless}):
+        with pytest.raises(ValueError, match="without an end.*leave repeat\\(\\) out"):
+            list(read_rows(data, "the data"))
+    assert list(read_rows(endless.take(2), "the data")) == [{"text": "a"}] * 2
 
 
 def test_bytes_are_texts_in_utf_8():

@@ -46,6 +46,11 @@ READ = {
     "blank lines above": ("a.csv", "\n \ntext;label\n\ngut, schön;pos\nschlecht;neg\n", {}),
     "a delimiter of one's own": ("a.csv", "text^label\ngut, schön^pos\nschlecht^neg\n", {"delimiter": "^"}),
     "Excel's first line": ("a.csv", "sep=;\r\ntext;label\r\ngut, schön;pos\r\nschlecht;neg\r\n", {}),
+    "Excel's first line beside another delimiter": (
+        "a.csv",
+        "sep=,\ngut, schön^pos\nschlecht^neg\n",
+        {"column_names": ("text", "label"), "delimiter": "^"},
+    ),
     "a delimiter at each end": ("a.csv", "text;label;\ngut, schön;pos;\nschlecht;neg;\n", {}),
     "one at the ends of rows alone": ("a.csv", "text;label\ngut, schön;pos;;\nschlecht;neg;\n", {}),
     "one at the end of the header alone": ("a.csv", "text;label;;\ngut, schön;pos\nschlecht;neg\n", {}),

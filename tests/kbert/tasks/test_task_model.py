@@ -11,6 +11,7 @@ from kbert.encoder import BertEncoder
 from kbert.features import EXAMPLE_WEIGHTS
 from kbert.tasks import TASKS
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
+from kbert.tasks.task_loss import TaskLoss
 from kbert.tasks.task_model import TaskModel
 from tests.conftest import tiny_encoder_config
 from tests.kbert.test_encoder import random_inputs, randomize
@@ -223,6 +224,8 @@ def test_fit_with_features_and_labels_apart_and_weights():
     assert whole == pytest.approx(float(task.loss_sums(outputs, batch)["loss"]) / ROWS, rel=1e-5)
     weighted = batch | {EXAMPLE_WEIGHTS: weights}
     assert first == pytest.approx(float(task.loss_sums(outputs, weighted)["loss"]) / 3, rel=1e-5)
+    parts = model.evaluate(inputs, labels, batch_size=4, sample_weight=weights, verbose=0)
+    assert parts == pytest.approx(first, rel=1e-5)  # the second batch has no weight
     assert model.evaluate(inputs, batch["label_ids"], batch_size=ROWS, verbose=0) == whole
     with pytest.raises(ValueError, match="needs 'label_ids' in each batch.*give it by name"):
         model.evaluate(inputs, None, batch_size=ROWS, verbose=0)
@@ -231,6 +234,14 @@ def test_fit_with_features_and_labels_apart_and_weights():
             model.compile(loss=loss)
     with pytest.raises(ValueError, match="expected a dict of input_ids, .*received a list of 3"):
         model.predict(list(inputs.values()), verbose=0)
+
+
+def test_each_loss_of_a_task_is_divided_by_its_own_weight():
+    loss = TaskLoss({"a": 2.0, "b": 1.0})
+    for a, b, rest, rows in ((3.0, 4.0), (5.0, 1.0), 1.0, 6), ((7.0, 0.0), (6.0, 1.0), 4.0, 2):
+        loss.batch = {"a": a, "b": b}
+        loss.update_state(tf.constant(2 * a[0] + b[0] + rest), rows)
+    assert float(loss.result()) == pytest.approx(2 * 3.0 + (5.0 + 6.0) / 2 + (6 * 1.0 + 2 * 4.0) / 8)
 
 
 def test_pairs_of_texts_need_no_targets():
