@@ -64,9 +64,9 @@ def answered(
     """
     require_settings(loaded, settings)
     chosen, settings = settings, loaded.task.serving.settings | settings
-    for name, value in settings.items():
+    for setting, value in settings.items():
         if isinstance(value, Integral):
-            settings[name] = min(value, _LARGEST_INT32)  # sys.maxsize is a way to say all
+            settings[setting] = min(value, _LARGEST_INT32)  # sys.maxsize is a way to say all
     predictor = functools.cache(loaded.predictor)
     numbered, num_answered = enumerate(examples, start=first), 0
     while window := list(itertools.islice(numbered, read_ahead or _READ_AHEAD * batch_size)):
