@@ -254,6 +254,7 @@ class LoadedModel(TextAnswers):
             autograph=False,
         )
 
+    @with_checked_values
     def with_max_seq_length(self, max_seq_length: int) -> "LoadedModel":
         """The same model with another maximum length; what a ColBERT has for queries and documents stays.
 

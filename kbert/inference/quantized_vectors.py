@@ -61,7 +61,7 @@ def _require_one_source(precision, sources):
 
 
 def _are_matrices(vectors):
-    return isinstance(vectors, list) and len(vectors) > 0 and np.ndim(vectors[0]) == 2
+    return isinstance(vectors, list | tuple) and len(vectors) > 0 and np.ndim(vectors[0]) == 2
 
 
 def _vectors(vectors, name):

@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
+from kbert.files.json_values import shown
 from kbert.files.text_encoding import repaired
 
 DASHES = ("-", "--")  # as `seen_text` gives them
@@ -31,6 +32,15 @@ def sorted_labels(labels: Iterable[str]) -> tuple[str, ...]:
     if None not in numbers.values():
         return tuple(sorted(labels, key=lambda label: (numbers[label], label)))
     return tuple(sorted(labels))
+
+
+def require_label_names(labels: Iterable[str]) -> tuple[str, ...]:
+    """The labels of a task as a tuple. ValueError for a text, whose letters would be labels, and for what are
+    no texts."""
+    names = labels if isinstance(labels, str) else tuple(labels)
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"labels={shown(names)}: expected the names of the labels in a list, each a text.")
+    return names
 
 
 def find_twin(label: str, labels: Iterable[str]) -> str | None:

@@ -50,7 +50,6 @@ class RunDirectory:
 
     Args:
       path: the folder; must hold a run.
-      which: the checkpoint that is taken where a caller names none; see `checkpoint`.
 
     Attributes:
       path: the folder as a `Path`.

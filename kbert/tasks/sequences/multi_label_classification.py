@@ -90,7 +90,7 @@ class MultiLabelClassification(SequenceTask):
 
     def __init__(self, labels, takes_pairs=None, **settings):
         super().__init__(labels, takes_pairs, **settings)
-        if not labels:
+        if not self.labels:
             raise ValueError("multi-label classification needs at least one label, received none.")
         self.loss = SeveralLabelsLoss(self.labels, self.settings)
         self.thresholds = LabelThresholds(self.labels, self.settings.thresholds)

@@ -90,10 +90,12 @@ class SequenceClassification(SequenceTask):
 
     def __init__(self, labels, positive_label=None, takes_pairs=None, **settings):
         super().__init__(labels, takes_pairs, **settings)
-        if len(labels) < 2:
-            raise ValueError(f"classification needs at least two labels, received {list(labels)}.")
-        if positive_label is not None and positive_label not in labels:
-            raise ValueError(f"positive_label={positive_label!r} is not among the labels {list(labels)}.")
+        if len(self.labels) < 2:
+            raise ValueError(f"classification needs at least two labels, received {list(self.labels)}.")
+        if positive_label is not None and positive_label not in self.labels:
+            raise ValueError(
+                f"positive_label={positive_label!r} is not among the labels {list(self.labels)}."
+            )
         self.positive_label = positive_label or self.labels[-1]
         self._positive_id = self.labels.index(self.positive_label)
         self.loss = OneLabelLoss(self.labels, self.settings)

@@ -9,6 +9,7 @@ from kbert.features import EXAMPLE_WEIGHTS, LABEL_FEATURE, WINDOW_FEATURE, encod
 from kbert.heads import classification_head
 from kbert.heads.parts import pooled_head
 from kbert.input_pipelines import text_reader
+from kbert.input_pipelines.label_names import require_label_names
 from kbert.late_tensorflow import keras, ops, tf
 from kbert.tasks import task_model
 from kbert.tasks.file_columns import RAW_SCORES, signature_inputs
@@ -52,7 +53,7 @@ class SequenceTask(Task):
 
     def __init__(self, labels, takes_pairs: bool | None = None, **settings):
         super().__init__(**settings)
-        self.labels, self.takes_pairs = tuple(labels), takes_pairs
+        self.labels, self.takes_pairs = require_label_names(labels), takes_pairs
         self.long_texts = LongTexts(self.settings, self.kind)
         self.temperature: Any = None
         self.thresholds: Any = None

@@ -9,6 +9,7 @@ from kbert.features import LABEL_FEATURE, WORD_FEATURE, Feature, encoder_feature
 from kbert.files.json_values import shown
 from kbert.heads import bilstm_head, classification_head
 from kbert.heads.parts import token_head
+from kbert.input_pipelines.label_names import require_label_names
 from kbert.late_tensorflow import keras, ops
 from kbert.tasks import task_model
 from kbert.tasks.file_columns import signature_inputs, task_files
@@ -141,10 +142,10 @@ class TokenClassification(Task):
     page_class = WordPage
 
     def __init__(self, labels, **settings):
-        if len(labels) < 2:
-            raise ValueError(f"token classification needs at least two labels, received {list(labels)}.")
         super().__init__(**settings)
-        self.labels = tuple(labels)
+        self.labels = require_label_names(labels)
+        if len(self.labels) < 2:
+            raise ValueError(f"token classification needs at least two labels, received {list(self.labels)}.")
         self.settings.check_labels(self.labels)
         self.loss = OneLabelLoss(self.labels, self.settings)
         self.tag_by_label = labels_in_bioes(self.labels)

@@ -58,6 +58,8 @@ def test_a_model_of_another_length_is_of_the_same_run(finetuned_run, monkeypatch
     assert files == (other, "files", ("float32", "dynamic_int8")) and arguments == {"eval_file": "dev.tsv"}
     with pytest.raises(TypeError, match=r"cannot be pickled or copied: load it where it is needed"):
         pickle.dumps(loaded)
+    with pytest.raises(ValueError, match="max_seq_length=12.5 must be a whole number"):
+        loaded.with_max_seq_length(12.5)
     with pytest.raises(AttributeError, match=r"loaded\.with_max_seq_length\(16\)"):
         loaded.max_seq_length = 16
 

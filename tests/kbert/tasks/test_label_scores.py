@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import precision_recall_fscore_support
 
-from kbert import SequenceClassification
+from kbert import SequenceClassification, TokenClassification
 
 LABELS = ("a", "b", "never")
 
@@ -25,3 +25,11 @@ def test_the_table_of_a_classifier_has_scores_by_label_and_few_columns(num_label
     assert [row[-4:] for row in rows] == expected
     counts = [row[1:-4] for row in rows]
     assert counts == (confusion.astype(str).tolist() if num_labels == 3 else [[]] * num_labels)
+
+
+@pytest.mark.parametrize("task", [SequenceClassification, TokenClassification])
+def test_labels_are_names_in_any_iterable(task):
+    assert task(name for name in LABELS).labels == LABELS
+    for wrong in ("ab", [0, 1], ["no", None]):
+        with pytest.raises(ValueError, match="expected the names of the labels in a list"):
+            task(wrong)
