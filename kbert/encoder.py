@@ -87,6 +87,7 @@ class BertEncoder(NamedInputs):
         embeddings: BertEmbeddings | None = None,
         **kwargs,
     ):
+        outputs = (outputs,) if isinstance(outputs, str) else tuple(outputs)
         _check_outputs(outputs, packed)
         require_own_tensorflow()
         policy, lora = keras.dtype_policies.get(dtype), lora_config(lora)
@@ -159,7 +160,7 @@ class BertEncoder(NamedInputs):
         Raises:
           ValueError: for an unknown output, or "pooled_output" of an encoder without a pooler.
         """
-        if set(outputs) == set(self.output):
+        if sorted(map(str, outputs)) == sorted(self.output):
             return self
         return BertEncoder(
             self.config,

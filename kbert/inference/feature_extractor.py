@@ -78,7 +78,7 @@ class FeatureExtractor:
     """
 
     @with_checked_values
-    def __init__(self, model, layers=(-1,), pooling="none", combine="none", normalize: bool = False):
+    def __init__(self, model, layers=(-1,), pooling="none", combine="none", normalize: bool | None = None):
         self.loaded = model = open_model(model)
         self.layers = _checked_layers(layers, model.config.num_hidden_layers)
         is_word = isinstance(pooling, str) and {*pooling.split(JOIN)} <= {"none", *POOLINGS}
@@ -93,7 +93,7 @@ class FeatureExtractor:
             )
         self._is_own = not isinstance(pooling, str)
         if isinstance(pooling, str) and pooling != "none":
-            pooling = PoolingConfig(pooling, normalize)
+            pooling = PoolingConfig(pooling, bool(normalize))
         if combine not in COMBINATIONS:
             raise ValueError(f"combine={combine!r} is not known; choose one of {', '.join(COMBINATIONS)}.")
         self.pooling = pooling

@@ -82,7 +82,7 @@ class TextAnswers:
         return answers[0] if parsed.is_alone else answers
 
     @with_checked_values
-    def rank(self, query: str, texts, top_k: int | None = None, raw_scores: bool = False) -> list[dict]:
+    def rank(self, query: str, texts, top_k: int | None = None, raw_scores: bool | None = None) -> list[dict]:
         """Orders texts by how well they fit a query, the best first.
 
         It takes a model that gives a pair of texts one number, a cross-encoder (a run or checkpoint of

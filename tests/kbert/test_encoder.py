@@ -149,7 +149,7 @@ def test_an_encoder_without_pooler_has_no_weight_without_gradient():
     config = tiny_encoder_config(num_hidden_layers=2)
     whole = {v.path for v in BertEncoder(config).trainable_variables}
     for encoder in (
-        BertEncoder(config, outputs=["sequence_output"]),
+        BertEncoder(config, outputs="sequence_output"),
         BertEncoder(config).with_outputs("sequence_output"),
     ):
         names = [v.path for v in encoder.trainable_variables]
@@ -157,6 +157,8 @@ def test_an_encoder_without_pooler_has_no_weight_without_gradient():
         assert list(encoder.output) == ["sequence_output"] and encoder.pooler is None
     with pytest.raises(ValueError, match='this encoder has no pooler; build it with "pooled_output"'):
         encoder.with_outputs("pooled_output")
+    with pytest.raises(ValueError, match="must be one or more of sequence_output"):
+        encoder.with_outputs(["sequence_output"])
 
 
 @pytest.mark.parametrize("settings", [MPNET, MODERN, {}], ids=["MPNet", "ModernBERT", "BERT"])

@@ -13,6 +13,7 @@ from kbert.experiments.retrieval import failures, retrievers, search
 from kbert.experiments.retrieval.collection import read_collection
 from kbert.files.output_path import require_local
 from kbert.inference import loading
+from kbert.inference.text_answers import TextAnswers
 from kbert.reports import evaluation_page
 from kbert.tasks import ranking_scores
 
@@ -113,8 +114,11 @@ def _require_vectors(loaded):
 
 
 def as_loaded(model):
-    """The model of a path, whose weights are read when they are needed; one that is loaded as it is."""
-    return loading.open_any(model) if isinstance(model, str | os.PathLike) else model
+    """The model of a path or a run, whose weights are read when they are needed; one that is loaded as it is.
+    ValueError for anything else."""
+    if isinstance(model, str | os.PathLike):
+        return loading.open_any(model)
+    return model if isinstance(model, TextAnswers) else loading.open_model(model)
 
 
 def _ranking(retriever, collection):

@@ -140,7 +140,10 @@ def test_a_model_that_compares_no_texts_is_refused(finetuned_run, pretraining_ru
     monkeypatch.setattr(LoadedModel, "_read_model", None)  # before its weights are read
     with pytest.raises(ValueError, match="the task sequence_classification, which compares no texts"):
         evaluation.make_retriever(finetuned_run.path)
-    assert isinstance(evaluation.make_retriever(pretraining_run.path), retrievers.VectorRetriever)
+    for run in (pretraining_run, pretraining_run.path):
+        assert isinstance(evaluation.make_retriever(run), retrievers.VectorRetriever)
+    with pytest.raises(ValueError, match="received a dict as the model; expected a path or name"):
+        evaluation.make_retriever({})
 
 
 def test_what_a_retriever_has_no_use_for_is_refused(tmp_path, monkeypatch):
