@@ -7,7 +7,11 @@ _EXPORT = (
     "part of an export of kbert",
     "ask it by kbert serve {path}, or give the run that it was exported from",
 )
-_IN_A_RUN = "part of a run of kbert", "give the folder of the run, and choose by --checkpoint=STEP"
+_IN_A_RUN = (
+    "part of a run of kbert",
+    "give the folder of the run. Where nothing chooses a checkpoint, the last is taken, or the best; another "
+    "becomes a folder of its own in Python: kbert.load(RUN, checkpoint=STEP).save(FOLDER)",
+)
 ADAPTER_FILES = ("adapter_model.safetensors", "adapter_model.bin", "adapter_config.json")
 _MERGE = (
     "merge it into the weights: in Python with peft, model = AutoPeftModelFor....from_pretrained(folder) "

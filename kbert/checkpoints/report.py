@@ -75,7 +75,10 @@ class Report:
           ValueError: unless `name` is allowed.
         """
         if not self.allows(name):
-            raise ValueError(f"{sentence}; to go on anyway, pass allow_unmatched={name}.")
+            raise ValueError(
+                f"{sentence}; to go on anyway (by kbert convert first, where a command cannot be told so), "
+                f"pass allow_unmatched={name}."
+            )
         self.note(f"{sentence} (allowed by allow_unmatched)")
 
     def summary(self) -> str:

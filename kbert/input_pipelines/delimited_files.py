@@ -147,10 +147,12 @@ def _naming_advice(column, header, dataset):
     if near and column in names:
         if _in_marks(near):
             return ""
-        return "Write " + shlex.quote(f"--override=dataset.{names[column]}={near}") + "."
+        key = f"dataset.{names[column]}"
+        return f"Write {shlex.quote(f'--override={key}={near}')} or, in the config, {key}."
     return (
-        "Name the columns in the config, or by --override=dataset.text=... (dataset.text, dataset.text_pair, "
-        "dataset.label; dataset.column_names for a file without a header line)."
+        "Name the columns in the config, or by --override=dataset.text=... where the command has it "
+        "(dataset.text, dataset.text_pair, dataset.label; dataset.column_names for a file without a header "
+        "line)."
     )
 
 

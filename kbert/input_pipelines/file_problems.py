@@ -132,12 +132,12 @@ class FileProblems:
         if encoding is None:
             return (
                 f"{start}; save it as UTF-8, or name the encoding that it has, for example "
-                "--override=dataset.encoding=cp1252."
+                "--override=dataset.encoding=cp1252 of commands that have it."
             )
         return (
             f"{start}. It is likely to be {encoding}, which gives {shown_as(content, encoding)!r}: write "
-            f"--override=dataset.encoding={encoding}, or save it as UTF-8 (iconv -f {encoding.upper()} -t "
-            "UTF-8)."
+            f"--override=dataset.encoding={encoding} where the command has it, or save it as UTF-8 (iconv -f "
+            f"{encoding.upper()} -t UTF-8)."
         )
 
     def _empty_sentence(self):

@@ -50,7 +50,7 @@ def read_chosen(run_path, step: int) -> Chosen | None:
             raise ValueError("step is no number, or task_config no object")
     except (ValueError, KeyError) as error:
         raise ValueError(
-            f"{path} is broken ({error}); delete it, or evaluate again with keep_chosen."
+            f"{path} is broken ({error}); delete it; evaluate with keep_chosen writes it again."
         ) from None
     if values["step"] != step:
         logging.warning(

@@ -47,7 +47,10 @@ def read_source(
     if vocab_file:
         vocabulary: BaseVocabulary = read_vocab_file(vocab_file, do_lower_case)
     elif do_lower_case is not None:
-        raise ValueError("do_lower_case has no effect on a tokenizer, whose files say it; leave it out.")
+        raise ValueError(
+            "do_lower_case has no effect on a tokenizer, whose files say it; leave it out, or write it into "
+            "its tokenizer_config.json."
+        )
     else:
         vocabulary = read_folder(Path(str(tokenizer)), allow_unmatched)
     if warning := vocabulary.casing_warning():

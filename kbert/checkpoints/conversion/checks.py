@@ -74,9 +74,10 @@ def _shown_casing(tokens, source) -> bool:
     shown = casing_shown(tokens)
     if shown is None:
         raise ValueError(
-            f"{source}: nothing says whether texts are lower-cased, and the tokens do not show it: give "
-            "do_lower_case=True or False (--do_lower_case, --nodo_lower_case), or write do_lower_case into "
-            "the tokenizer_config.json of a Hugging Face folder. The other one would make other tokens."
+            f"{source}: nothing says whether texts are lower-cased, and the tokens do not show it: write "
+            "do_lower_case into the tokenizer_config.json of a Hugging Face folder, or give a checkpoint "
+            "do_lower_case=True or False (--do_lower_case, --nodo_lower_case, of commands that have them). "
+            "The other one would make other tokens."
         )
     return shown
 

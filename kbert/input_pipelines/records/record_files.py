@@ -122,5 +122,5 @@ def require_vocabulary(directory: str | Path, manifest: Manifest, owner, vocabul
         f"{manifest.vocabulary['fingerprint']} ({manifest.vocabulary['size']} tokens, "
         f"{casing[manifest.vocabulary['do_lower_case']]}), expected {vocabulary['fingerprint']} "
         f"({vocabulary['size']} tokens, {casing[vocabulary['do_lower_case']]}); make the records again with "
-        "its vocabulary and casing."
+        f"tokenizer={owner}, as a vocab_file alone does not say all rules."
     )

@@ -196,8 +196,8 @@ class TokenClassification(Task):
         if highest < num_layers and not config.freeze_encoder and (config.lora or frozen < num_layers):
             raise ValueError(
                 f"task_settings.layers={self.settings.layers!r} reads nothing above layer {highest} of "
-                f"{num_layers}, so the layers above cannot be trained; set freeze_encoder=true, or leave "
-                "them out of the encoder (kbert convert --layers)."
+                f"{num_layers}, so the layers above cannot be trained; set freeze_encoder=true, or "
+                "task_settings.layers=last."
             )
 
     def features(self, max_seq_length):

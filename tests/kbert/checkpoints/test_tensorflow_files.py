@@ -378,7 +378,7 @@ WRONG = {
     "export of kbert": (beside("assets.extra/kbert.json"), "export of kbert: ask it by kbert serve"),
     "checkpoints of a run": (
         beside("step-00000004/optimizer.safetensors"),
-        "give the folder of the run, and",
+        r"kbert\.load\(RUN, checkpoint=STEP\)\.save\(FOLDER\)",
     ),
     "ONNX": (beside("model.onnx"), "is an ONNX graph, without a model to train"),
     "ONNX in its folder": (beside("onnx/model.onnx"), "onnx/model.onnx is an ONNX graph"),

@@ -74,6 +74,6 @@ def test_a_chosen_threshold_is_kept_with_the_run(case, caplog):
     other = answers(run, examples, checkpoint=min(steps))
     assert {one["answer"] for one in other} != {""} and "belongs to the checkpoint of step" in caplog.text
     (run.path / "chosen.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"chosen.json is broken \('step'\); delete it, or evaluate again"):
+    with pytest.raises(ValueError, match=r"chosen.json is broken \('step'\); delete it; evaluate with keep"):
         evaluate(run, dev)
     (run.path / "chosen.json").unlink()

@@ -107,7 +107,8 @@ def test_an_encoding_of_old_is_read_where_it_is_set_and_never_guessed(write, cap
     (line,) = message_of(path)
     assert line == (
         "a.csv line 2 is not UTF-8 (byte 0xf6). It is likely to be cp1252, which gives 'gut, schön;pos': "
-        "write --override=dataset.encoding=cp1252, or save it as UTF-8 (iconv -f CP1252 -t UTF-8)."
+        "write --override=dataset.encoding=cp1252 where the command has it, or save it as UTF-8 "
+        "(iconv -f CP1252 -t UTF-8)."
     )
     other = write(
         "b.csv", "text;label\ngut, schön;pos\nschlecht;neg\n"
@@ -138,7 +139,7 @@ def test_everything_that_is_wrong_stands_in_one_message(write):
             "line 4: 3 columns where 2 were expected (text, Category)",
             "2 row(s) are empty (line 3, 7); leave them out by dataset.skip_empty_rows=true.",
             "A text with ';' in it has to stand in quotation marks",
-            "Write --override=dataset.label=Category.",
+            "Write --override=dataset.label=Category or, in the config, dataset.label.",
         ],
         strict=True,
     ):

@@ -143,7 +143,7 @@ REFUSED = {
         "a.tsv",
         "sentence\tlabel\nx\t1\n",
         "a.tsv has no column 'text'; its columns are ['sentence', 'label']. Name the columns in the config, "
-        "or by --override=dataset.text=... (dataset.text, ",
+        "or by --override=dataset.text=... where the command has it (dataset.text, ",
     ),
     "no label column": (
         "a.tsv",
@@ -160,14 +160,15 @@ REFUSED = {
         "a.tsv",
         b"text\tlabel\nx\t1\ncaf\xe9\t0\n",
         "a.tsv line 3 is not UTF-8 (byte 0xe9). It is likely to be cp1252, which gives 'café\\t0': write "
-        "--override=dataset.encoding=cp1252, or save it as UTF-8 (iconv -f CP1252 -t UTF-8).",
+        "--override=dataset.encoding=cp1252 where the command has it, or save it as UTF-8 "
+        "(iconv -f CP1252 -t UTF-8).",
     ),
     "empty": ("a.tsv", "", "a.tsv is empty; expected a first line with the names of the columns."),
     "another delimiter and no such column": (
         "a.csv",
         "Text;label\na;b\n",
         "a.csv has no column 'text'; its columns are ['Text', 'label']. Did you mean 'Text'? Write "
-        "--override=dataset.text=Text.",
+        "--override=dataset.text=Text or, in the config, dataset.text.",
     ),
     "header only": ("a.tsv", "text\tlabel\n", "a.tsv holds no rows; expected one per line."),
     "not JSON": ("a.jsonl", '{"text": "x", "label": "1"}\n{"text": \n', "a.jsonl line 2 is not valid JSON: "),

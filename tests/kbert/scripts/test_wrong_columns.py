@@ -23,7 +23,7 @@ UNDECODED = "line 2 is not UTF-8 (byte 0xf6). It is likely to be cp1252, which g
 EXCEL = (
     "{excel} cannot be used as it is:\n  "
     + UNDECODED
-    + "--override=dataset.encoding=cp1252, or save it as UTF-8 "
+    + "--override=dataset.encoding=cp1252 where the command has it, or save it as UTF-8 "
     "(iconv -f CP1252 -t UTF-8).\n  line 4: 1 columns where 2 were expected (sentence, label); mend the line."
     "\n  1 row(s) are empty (line 3); leave them out by dataset.skip_empty_rows=true."
 )

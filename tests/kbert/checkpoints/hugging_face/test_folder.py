@@ -308,7 +308,7 @@ WRONG = {
     ),
     "a short vocabulary": (
         lambda folder: edit_config(folder, vocab_size=50),
-        "has 21 tokens, but the config's vocab_size is 50: not the vocabulary .*; to go on anyway, pass "
+        "has 21 tokens, but the config's vocab_size is 50: not the vocabulary .*; to go on anyway .*, pass "
         "allow_unmatched=vocab_size.",
     ),
     "a stranger": (
@@ -644,7 +644,7 @@ def test_settings_that_kbert_cannot_honour(folder, setting):
     with pytest.raises(ValueError, match=sentence) as error:
         read_checkpoint(folder)
     setting = setting.split()[0]
-    assert str(error.value).endswith(f"to go on anyway, pass allow_unmatched={setting}.")
+    assert str(error.value).endswith(f"where a command cannot be told so), pass allow_unmatched={setting}.")
     assert "(allowed by allow_unmatched)" in str(read_checkpoint(folder, allow_unmatched=[setting]).report)
 
 

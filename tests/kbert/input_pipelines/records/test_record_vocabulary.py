@@ -44,5 +44,6 @@ def test_records_of_another_vocabulary_are_refused_with_both_fingerprints():
         "runs/a",
         f"{cased.fingerprint} (22 tokens, cased)",
         f"{vocabulary.fingerprint} (22 tokens, lower",
+        "make the records again with tokenizer=runs/a",
     )
     assert all(fact in str(error.value) for fact in facts)
