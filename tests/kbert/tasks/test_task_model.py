@@ -277,9 +277,14 @@ def test_metrics_of_every_output_are_those_of_the_label_wherever_it_is():
         )
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
-    "loss", [None, {"logits": keras.losses.SparseCategoricalCrossentropy(ignore_class=-1)}]
+    "loss",
+    [
+        None,
+        pytest.param(
+            {"logits": keras.losses.SparseCategoricalCrossentropy(ignore_class=-1)}, marks=pytest.mark.long
+        ),
+    ],
 )
 def test_metrics_leave_out_labels_that_do_not_count(loss):
     model = make_task("token_classification").build_model(BertEncoder(calm_config()))
