@@ -102,7 +102,7 @@ def test_all_rows_are_encoded_before_the_first_step(train, monkeypatch):
     assert order.count("encoded") == 4 and order.index("step") == 4
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_losses_and_weights_are_those_of_an_encoder_that_works_at_every_step(kept, train, monkeypatch):
     monkeypatch.setattr(frozen_encoder, "HeadModel", WorksAtEveryStep)
     monkeypatch.setattr(frozen_encoder.EncodedRows, "completed", lambda self, batches: batches)

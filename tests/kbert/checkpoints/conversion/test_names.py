@@ -16,15 +16,17 @@ from kbert.encoder import BertEncoder
 from kbert.runs.run_directory import trained_weights
 from kbert.tasks import TASKS
 from tests.conftest import tiny_encoder_config
+from tests.kbert.tasks.test_task_model import mostly_long
 from tests.kbert.test_encoder import MODERN, MPNET, NO_BIASES
 
 OF_FAMILIES = {id(names.MPNET): MPNET, id(names.DISTILBERT): {"type_vocab_size": 0}}
 NARROW = {"type_vocab_size": 3, "embedding_size": 6}
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("settings", [{}, MODERN], ids=["BERT", "ModernBERT"])
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize(
+    "settings", [pytest.param({}, id="BERT"), pytest.param(MODERN, id="ModernBERT", marks=pytest.mark.long)]
+)
+@pytest.mark.parametrize("task", mostly_long(TASKS, ("token_classification",)))
 def test_shapes_are_those_of_the_real_model_whose_weights_stay_as_they_were(task, settings):
     own = TASKS[task].from_labels(("a", "b", "c", "d"))
     is_masked_lm = "masked_lm" in task_parts(own)  # its head shares the table of words

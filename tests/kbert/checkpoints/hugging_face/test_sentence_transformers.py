@@ -289,8 +289,7 @@ HEADS = {
 }
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("architecture", HEADS)
+@pytest.mark.parametrize("architecture", mostly_long(HEADS, ("BertForMaskedLM",)))
 def test_a_head_behind_the_encoder_changes_no_vectors(folder, tmp_path, architecture):
     """sentence-transformers loads the encoder alone, whatever class config.json names."""
     settings = {"similarity_fn_name": "dot", "default_prompt_name": "query"}
