@@ -12,8 +12,7 @@ from kbert.experiments import show_lines
 from kbert.experiments.retrieval import failures, retrievers, search
 from kbert.experiments.retrieval.collection import read_collection
 from kbert.files.output_path import require_local
-from kbert.inference import loading
-from kbert.inference.text_answers import TextAnswers
+from kbert.inference import loading, text_answers
 from kbert.reports import evaluation_page
 from kbert.tasks import ranking_scores
 
@@ -118,7 +117,7 @@ def as_loaded(model):
     ValueError for anything else."""
     if isinstance(model, str | os.PathLike):
         return loading.open_any(model)
-    return model if isinstance(model, TextAnswers) else loading.open_model(model)
+    return model if isinstance(model, text_answers.TextAnswers) else loading.open_model(model)
 
 
 def _ranking(retriever, collection):

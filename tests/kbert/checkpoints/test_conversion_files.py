@@ -102,7 +102,7 @@ def test_a_folder_that_cannot_be_made_is_refused_before_anything_is_read(tmp_pat
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setattr("kbert.checkpoints.formats.read_checkpoint", None)
     monkeypatch.setattr("os.path.ismount", lambda path: Path(path).name == "mount")
-    sentence = "that you are in|that does not exist|mount is a mount point|here/file is a file"
+    sentence = "that you are in|that does not exist|mount is a mount point|here/file is no folder"
     with pytest.raises(ValueError, match=f"({sentence}).*; (give|choose) "):
         convert_checkpoint(STORED / "BertModel", target, "kbert")
 

@@ -42,7 +42,7 @@ REFUSALS = {
     "predict --run_dir={run} --text=x --output_file={run}/metrics.jsonl --overwrite": "itself, which would",
     "evaluate --run_dir={run} --eval_file={labelled} --predictions_dir={made} "
     "--output_file={made}/null_odds.json": "{made}/null_odds.json would be written twice",
-    "evaluate --run_dir={run} --eval_file={labelled} --predictions_dir={texts}": "{texts} is a file",
+    "evaluate --run_dir={run} --eval_file={labelled} --predictions_dir={texts}": "{texts} is no folder",
     "evaluate --run_dir={none} --eval_file={labelled}": "checkpoint {none} does not exist",
     "evaluate --run_dir={run} --eval_file={none}.csv": "{none}.csv does not exist",
     "evaluate --run_dir={run} --eval_file={labelled} --checkpoint=9": "has no checkpoint '9'",

@@ -9,6 +9,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
+from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
 from kbert.experiments.finetuning_data import LabelledPaths
 from kbert.inference.answers import to_examples
@@ -70,6 +71,7 @@ def test_columns_are_those_of_the_run_and_else_those_of_the_inputs(tmp_path):
 
 
 def test_a_second_text_that_no_model_of_single_texts_reads_is_said(tmp_path, caplog):
+    warn_once.cache_clear()  # others may have read such data
     table = {"text": ["b"], "text_pair": ["t"]}
     path = write_csv(tmp_path / "a.csv", table, zip(*table.values(), strict=True))
     other = write_parquet(tmp_path / "a.parquet", pa.table(table))
