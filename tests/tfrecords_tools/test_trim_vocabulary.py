@@ -83,6 +83,7 @@ def test_mpnet_keeps_its_own_special_tokens(files, tmp_path):
     np.testing.assert_allclose(after.embed(list(TEXTS)), before.embed(list(TEXTS)), atol=1e-6)
 
 
+@pytest.mark.long
 def test_what_a_model_adds_to_texts_stays(files, tmp_path):
     """No text has the words of the prompt; tokens that are scored alone are counted in the new vocabulary."""
     pieces = ("x", "zebra", "walk", "jump", "ask", "the", "##s", "##ed", "find", ".", "a")

@@ -86,7 +86,7 @@ def test_a_stop_signal_ends_the_encoding(train, monkeypatch):
         train("stopped")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_all_rows_are_encoded_before_the_first_step(train, monkeypatch):
     """A stop or a full disk in a later evaluation would lose the steps since the last checkpoint."""
     order = []

@@ -60,7 +60,7 @@ def test_checkpoints_hold_adapters_and_heads_and_the_run_the_rest_once(lora_run,
     assert not base.keys() & saved.keys()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_loaded_model_is_plain_and_answers_as_the_adapted_one(lora_run, labelled_files):
     run, metrics, config = lora_run
     _, task, plain = run.load_checkpoint()

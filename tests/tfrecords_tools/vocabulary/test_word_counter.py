@@ -71,7 +71,7 @@ def test_with_too_many_words_frequent_ones_stay_exact(tmp_path, monkeypatch):
     assert all(word.startswith("word") for word in counted.counts)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_without_a_limit_every_word_is_counted(tmp_path):
     """A trimmed model keeps the tokens of all of them, the rarest too."""
     path = tmp_path / "many.txt"
