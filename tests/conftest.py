@@ -50,6 +50,11 @@ def eager():
     tf.config.run_functions_eagerly(False)
 
 
+def mostly_long(names, kept):
+    """Parameters of a test: `make test` takes those of `kept`, `make test-long` the others."""
+    return [name if name in kept else pytest.param(name, marks=pytest.mark.long) for name in names]
+
+
 def tiny_encoder_config(**changes) -> EncoderConfig:
     values = {
         "vocab_size": len(small_corpus.TOKENS),

@@ -74,6 +74,12 @@ def format_by_name(path: str | Path) -> str | None:
     return None if file_format in TABLES and find_compression(path) else file_format
 
 
+def table_by_content(path: str | Path) -> str | None:
+    """The format of a table, by its first bytes, unpacked; None for any other file."""
+    first = beginning(path, _LONGEST_MARK)
+    return next((name for name, mark in TABLES.items() if first.startswith(mark)), None)
+
+
 def require_text_format(path: str | Path, what: str):
     """Refuses a file that is no text by its first bytes, unpacked, or by its name.
 

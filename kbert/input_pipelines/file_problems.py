@@ -132,7 +132,7 @@ class FileProblems:
         if encoding is None:
             return (
                 f"{start}; save it as UTF-8, or name the encoding that it has, for example "
-                "--override=dataset.encoding=cp1252 of commands that have it."
+                "--override=dataset.encoding=cp1252 where the command has it."
             )
         return (
             f"{start}. It is likely to be {encoding}, which gives {shown_as(content, encoding)!r}: write "

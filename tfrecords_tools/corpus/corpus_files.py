@@ -4,8 +4,13 @@ import os
 from glob import has_magic
 from pathlib import Path
 
-from kbert.files.compression import beginning, find_compression
-from kbert.files.file_format import DELIMITED, TABLES, format_by_name, require_text_format
+from kbert.files.compression import find_compression
+from kbert.files.file_format import (
+    DELIMITED,
+    format_by_name,
+    require_text_format,
+    table_by_content,
+)
 from kbert.files.globs import folders_below, matches
 from kbert.files.json_file import parse_json
 from kbert.files.output_path import each_once
@@ -129,7 +134,7 @@ def _require_folders_read(folders, files):
 
 def require_no_columns(file: str | Path):
     """Raises ValueError for CSV, TSV and tables, whose labels and numbers would be read as text."""
-    table = _table_format(file)
+    table = table_by_content(file)
     kind = table or format_by_name(file)
     if reader := _READERS.get(kind or ""):
         unpacked = "unpack it, then " if table and find_compression(file) else ""
@@ -140,16 +145,10 @@ def require_no_columns(file: str | Path):
         )
 
 
-def _table_format(file):
-    """The format of a table, by its first bytes, unpacked; None for any other file."""
-    first = beginning(file, max(map(len, TABLES.values())))
-    return next((name for name, mark in TABLES.items() if first.startswith(mark)), None)
-
-
 def _check_readable(file: Path):
     if not os.access(file, os.R_OK):
         raise ValueError(f"{file} may not be read by this user; change its permissions or leave it out.")
-    if not _table_format(file):
+    if not table_by_content(file):
         require_text_format(file, "text or JSON lines")
     require_no_columns(file)
     require_line_feeds(file)

@@ -13,8 +13,8 @@ from kbert.config import ACTIVATIONS, LoraConfig
 from kbert.encoder import BertEncoder
 from kbert.inference.answering_encoder import AnsweringEncoder, answering_model
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
-from tests.conftest import tiny_encoder_config
-from tests.kbert.tasks.test_task_model import NAMES, features, make_batch, make_task, mostly_long
+from tests.conftest import mostly_long, tiny_encoder_config
+from tests.kbert.tasks.test_task_model import NAMES, features, make_batch, make_task
 from tests.kbert.test_encoder import MODERN, MPNET, ROBERTA, random_inputs, randomize
 
 CPUINFO = Path("/proc/cpuinfo")

@@ -13,7 +13,7 @@ from kbert.tasks import TASKS
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from kbert.tasks.task_loss import TaskLoss
 from kbert.tasks.task_model import TaskModel
-from tests.conftest import tiny_encoder_config
+from tests.conftest import mostly_long, tiny_encoder_config
 from tests.kbert.test_encoder import random_inputs, randomize
 
 # The model of "encoder" is the encoder itself; those of other vectors have tests of their own.
@@ -60,11 +60,6 @@ def make_batch(name, config):
 
 def features(model, batch):
     return {name: batch[name] for name in model.input}
-
-
-def mostly_long(names, kept):
-    """Parameters of a test: `make test` takes those of `kept`, `make test-long` the others."""
-    return [name if name in kept else pytest.param(name, marks=pytest.mark.long) for name in names]
 
 
 @pytest.fixture(scope="module", params=mostly_long(NAMES, ("masked_lm", "multiple_choice")))

@@ -15,8 +15,7 @@ from kbert.checkpoints.model_variables import (
 from kbert.encoder import BertEncoder
 from kbert.runs.run_directory import trained_weights
 from kbert.tasks import TASKS
-from tests.conftest import tiny_encoder_config
-from tests.kbert.tasks.test_task_model import mostly_long
+from tests.conftest import mostly_long, tiny_encoder_config
 from tests.kbert.test_encoder import MODERN, MPNET, NO_BIASES
 
 OF_FAMILIES = {id(names.MPNET): MPNET, id(names.DISTILBERT): {"type_vocab_size": 0}}

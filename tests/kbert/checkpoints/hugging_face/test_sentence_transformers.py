@@ -22,10 +22,9 @@ from kbert.encoder import BertEncoder
 from kbert.tasks import TASKS
 from kbert.tasks.similarity.vectors import similarities
 from kbert.tokenization.vocabulary import Vocabulary
-from tests.conftest import tiny_finetuning_config
+from tests.conftest import mostly_long, tiny_finetuning_config
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.foreign_files import edit
-from tests.kbert.tasks.test_task_model import mostly_long
 from tests.places import SHARED_DATA
 
 GOLDEN = SHARED_DATA / "golden" / "retrieval"
