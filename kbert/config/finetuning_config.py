@@ -91,6 +91,13 @@ class DatasetConfig:
             f"dataset.label={shown(self.label)} is also a column of texts: the answer would stand in the "
             "question; name the column of the labels.",
         )
+        twice = sorted({name for name in self.text_columns if self.text_columns.count(name) > 1})
+        require(
+            not twice,
+            f"dataset.text, text_pair, choices and negatives name {shown(twice)} twice: a text would be "
+            "compared with itself; name another column, or leave dataset.text_pair out for single texts. To "
+            "pair texts with themselves, as SimCSE does, write them in two columns.",
+        )
         if self.column_names:
             label = () if self.label == type(self).label else (self.label,)  # rows of some tasks have none
             for column in (*self.text_columns, *label):

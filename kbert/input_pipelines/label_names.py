@@ -15,6 +15,7 @@ DASHES = ("-", "--")  # as `seen_text` gives them
 # What marks a row without a label: -1 in `datasets`, -100 in PyTorch's losses (`ignore_index`).
 NUMBERS_FOR_NONE = (-1, -100)
 _MOST_SHOWN = 5
+_TRUTH = {"false": "0", "true": "1"}
 _ENDS = ".,:;'\" "  # what may stand around a label and mean nothing
 # Letters of Cyrillic and Greek that look like Latin ones, and marks that stand for each other.
 _SAME_SHAPE = str.maketrans(
@@ -70,7 +71,8 @@ def seen_text(label: str) -> str:
 def as_number(label: str) -> Decimal | None:
     """The number that a label is; None for other texts."""
     seen = seen_text(label)
-    return Decimal(seen) if re.fullmatch(r"[+-]?\d+(\.\d*)?", seen) else None
+    # An exponent as programs write it, with its sign: "1e2" may be a code.
+    return Decimal(seen) if re.fullmatch(r"[+-]?\d+(\.\d*)?([eE][+-]\d{1,3})?", seen) else None
 
 
 def same_labels(counts: Mapping[str, int]) -> str:
@@ -85,11 +87,13 @@ def near_labels(counts: Mapping[str, int]) -> str:
 
 def _sameness(label):
     """Equal for labels that mean the same without doubt."""
-    seen, number = seen_text(label), as_number(label)
+    seen = seen_text(label)
+    seen = _TRUTH.get(seen.lower(), seen)
+    number = as_number(seen)
     if number is not None:
         leading = re.match(r"[+-]?(0*)(?=\d)", seen)
         return number, leading and leading[1]
-    return seen.lower() if seen.lower() in ("true", "false") else seen
+    return seen
 
 
 def _nearness(label):
@@ -142,6 +146,6 @@ def _likeness(label, other):
         return "differ only in their encoding: UTF-8 was read as another one and saved"
     if seen_text(label).strip(_ENDS).lower() == seen_text(other).strip(_ENDS).lower():
         return "differ only in marks at their ends"
-    if _number_between_marks(label) is not None:
+    if _number_between_marks(label) is not None or _number_between_marks(other) is not None:
         return "are the same number"
     return "differ only in hyphens, underscores or blanks"

@@ -43,7 +43,8 @@ _HEADS_OF_LABELS = frozenset(
     "label labels gold_label class category target score sentiment polarity stars rating intent topic".split()
 )
 _HEADS_OF_TEXTS = frozenset(
-    "text sentence sentence1 question question1 body review tweet comment content title message".split()
+    "text text1 text2 sentence sentence1 sentence2 question question1 question2 body review tweet comment "
+    "content title message premise hypothesis query anchor document passage positive answer".split()
 )
 _NAME = re.compile(r"[^\W\d]\w*")  # a name of a column that stands in no list
 _FEW_ROWS = 20  # of which any may have a label and a text of one word alone
@@ -83,9 +84,12 @@ class RowLabels:
     def __init__(self, dataset: DatasetConfig, read_label: Callable | None):
         self._dataset, self._read_label = dataset, read_label
         self._heads = (
-            (dataset.label, _HEADS_OF_LABELS | {dataset.label.lower()}),
             (dataset.text, _HEADS_OF_TEXTS | {dataset.text.lower()}),
+            (dataset.label, _HEADS_OF_LABELS | {dataset.label.lower()}),
         )
+        texts = dataset.text_columns
+        # Of rows without a label; a single text may be any word.
+        self._text_heads = [(column, {column.lower()}) for column in texts] if len(texts) > 1 else []
         self._has_answers = ANSWER not in (*dataset.text_columns, dataset.label)  # which may be any words
         self._number, self._left_out, self._first = 0, 0, ""
         self._head, self._why_head = None, ""  # the label of a first row that may be a header
@@ -105,7 +109,7 @@ class RowLabels:
         if self._has_answers:
             require_accepted(record, where)
         cell = record.get(self._dataset.label)
-        if self._head is not None and (cell == self._head or _is_name(record.get(self._heads[1][0]))):
+        if self._head is not None and self._is_like_first(cell, record.get(self._dataset.text)):
             self._head = None
         if isinstance(cell, str) and cell in self._known:
             return self._known[cell]
@@ -113,7 +117,7 @@ class RowLabels:
         try:
             label = self._read_label(record, self._dataset, where)
             if self._read_label in (class_label, number_label) and len(self._known) < _MOST_KNOWN:
-                if isinstance(cell, str) and not _is_head(cell, self._heads[0][1]):
+                if isinstance(cell, str) and not _is_head(cell, self._heads[1][1]):
                     self._known[cell] = label
             if self._number == 1 and self._dataset.column_names and not self._dataset.labels:
                 self._doubt_header(record, where)
@@ -125,18 +129,28 @@ class RowLabels:
             return LEFT_OUT
 
     def _refuse_header(self, record, where):
-        if all(_is_head(record.get(column), heads) for column, heads in self._heads):
-            raise ValueError(_repeated_header(record, self._dataset, where))
+        heads = self._heads if self._dataset.label in record else self._text_heads
+        if heads and all(_is_head(record.get(column), names) for column, names in heads):
+            raise ValueError(_repeated_header([record[column] for column, _ in heads], self._dataset, where))
 
     def _doubt_header(self, record, where):
-        label, text = (record.get(column) for column, _ in self._heads)
-        if _is_name(label) and _is_name(text) and self._read_label is class_label:
-            self._head = label
+        (text, _), (label, heads) = self._heads
+        text, label = record.get(text), record.get(label)
+        if self._read_label not in (class_label, label_set) or not _is_name(label):
+            return
+        if _is_name(text) or _is_head(label, heads):
+            self._head = label.strip()
             self._why_head = (
                 f"{where} looks like a header ({text!r}, {label!r}): no other row has its label; take the "
                 "line out, or leave out dataset.column_names, which is for files without one. If it is a "
                 "row, list all labels in dataset.labels."
             )
+
+    def _is_like_first(self, label, text):
+        """Whether the first row is one as others: they have its label, or a text of one word as it has."""
+        if self._head in re.findall(r"\w+", str(label)):
+            return True
+        return _is_name(text) and not _is_head(self._head, self._heads[1][1])
 
     def say(self):
         """Warns, after the last row, of those that were left out. Raises ValueError where none is left, and
@@ -326,14 +340,11 @@ def _is_head(cell, heads):
     return isinstance(cell, str) and cell.strip("\ufeff").strip().lower() in heads
 
 
-def _repeated_header(record, dataset, where):
+def _repeated_header(cells, dataset, where):
     advice = ", or leave out dataset.column_names, which is for files without one" * bool(
         dataset.column_names
     )
-    return (
-        f"{where} repeats the header ({record[dataset.text]!r}, {record[dataset.label]!r}); take the line "
-        f"out{advice}."
-    )
+    return f"{where} repeats the header ({', '.join(map(repr, cells))}); take the line out{advice}."
 
 
 def _names(value, dataset):

@@ -11,6 +11,7 @@ from kbert.features import ENCODER_INPUTS, Feature
 from kbert.files.json_values import shown
 from kbert.input_pipelines import labelled_files, text_reader
 from kbert.input_pipelines.distinct_batches import TextsApart
+from kbert.input_pipelines.label_lists import begins_a_list, listed_words
 from kbert.input_pipelines.labels import NoLabel, number_label, plain_number
 from kbert.tasks.files import ROW_SETTINGS, Files
 
@@ -84,7 +85,8 @@ class PositiveFiles(ScoredPairFiles):
                 return TextGroup(texts, score)
             _say_unread(record, dataset, path)
             negatives = [labelled_files.text_cell(record, column, where) for column in dataset.negatives]
-            if texts[1] in negatives:
+            _require_no_lists((*texts[1:], *negatives), where)
+            if texts[1].split() in map(str.split, negatives):  # blanks are no tokens
                 raise ValueError(
                     f"{where}: the positive {texts[1][:80]!r} is among its own negatives; mend the row or "
                     "leave it out."
@@ -203,6 +205,16 @@ def _stream(path, dataset, read, read_label, with_labels, label=None):
 def _two_texts(record, dataset, where):
     columns = (dataset.text, dataset.text_pair)
     return tuple(labelled_files.text_cell(record, column, where) for column in columns)
+
+
+def _require_no_lists(texts, where):
+    """Refuses lists that a program, such as pandas, printed into cells."""
+    for text in texts:
+        if listed_words(text) or begins_a_list(text):
+            raise ValueError(
+                f"{where} has {text[:80]!r} as a text, which looks like a list of texts; write a row, or a "
+                "column of dataset.negatives, for each."
+            )
 
 
 def _score(record, dataset, where):

@@ -309,6 +309,11 @@ REFUSED = {
         {"dataset": {"column_names": ["text", "ending0", "label"], "choices": ["ending0", "ending1"]}},
         "dataset column 'ending1' is not among column_names=['text', 'ending0', 'label'].",
     ),
+    "one column for two texts": (
+        FinetuningConfig,
+        {"dataset": {"text_pair": "text", "negatives": ["n", "n"]}},
+        "text_pair, choices and negatives name ['n', 'text'] twice",
+    ),
     "nothing between labels": (
         FinetuningConfig,
         {"dataset": {"label_separator": ""}},

@@ -34,7 +34,9 @@ ALIKE = {
     "a sign": ("1", "+1", "are the same number"),
     "other digits": ("1", "\u0661", "are the same number"),
     "another minus": ("-1", "\u22121", "with U+2212) look alike"),
+    "an exponent": ("-1.000e+00", "-1", "are the same number"),
     "truth values": ("True", "true", "differ only in capitals"),
+    "a truth value and its number": ("TRUE", "1", "are the same number"),
 }
 APART = [
     ("C", "C+"),
@@ -45,6 +47,7 @@ APART = [
     ("1", "1.5"),
     ("5", ".5"),
     ("ab", "a b"),
+    ("1e2", "100"),
     ("ß", "ss"),
 ]
 
@@ -120,6 +123,7 @@ def test_a_number_with_marks_may_be_the_number(label, why, caplog):
         (["1.0", "0.0"], ("0.0", "1.0")),
         (["10.0", "9.5", "-1."], ("-1.", "9.5", "10.0")),
         (["1", "\u22121"], ("\u22121", "1")),
+        (["+1.000e+00", "-1.000e+00"], ("-1.000e+00", "+1.000e+00")),
         (["+1", "0", "-1"], ("-1", "0", "+1")),
         (["yes", "no"], ("no", "yes")),
         (["true", "false"], ("false", "true")),
@@ -234,15 +238,17 @@ def test_a_file_without_any_label(tmp_path):
         completed(path, skip_unlabelled=True)
 
 
-@pytest.mark.parametrize("header", ["review,sentiment", "sentence,polarity", "utterance,act", "Satz,Klasse"])
+@pytest.mark.parametrize(
+    "header", ["review,sentiment", "sentence,polarity", "utterance,act", "Satz,Klasse", "Ein Satz,class"]
+)
 def test_a_header_in_a_file_that_is_said_to_have_none(tmp_path, header):
     path, named = tmp_path / "train.csv", {"column_names": ("text", "label")}
     rows = "".join(f"a film of {n},{'good' if n % 2 else 'bad'}\n" for n in range(20))
     path.write_text(f"{header}\n{rows}")
-    with pytest.raises(
-        ValueError, match="line 1 (repeats the header|looks like a header).*leave out dataset.col"
-    ):
-        completed(path, **named)
+    why = "line 1 (repeats the header|looks like a header).*leave out dataset.col"
+    for files in (ONE_LABEL_FILES, SEVERAL_LABELS_FILES):
+        with pytest.raises(ValueError, match=why):
+            completed(path, files, **named)
     text, label = header.split(",")
     assert completed(path, text=text, label=label) == ("bad", "good")
     path.write_text(f"{rows}splendid,good\n")
@@ -251,6 +257,10 @@ def test_a_header_in_a_file_that_is_said_to_have_none(tmp_path, header):
     assert completed(path, **named) == ("bad", "fair", "good")
     path.write_text(f"splendid,fair\n{rows}")
     assert completed(path, **named, labels=("bad", "fair", "good")) == ("bad", "fair", "good")
+    path.write_text(f"{header}\n{rows}splendid,good\n")
+    if label in ("sentiment", "polarity", "class"):  # which no class is called
+        with pytest.raises(ValueError, match=why):
+            completed(path, **named)
     path.write_text("Abbas,Arabic\n" + "Adamou,Greek\nByrne,Irish\n" * 12)
     assert completed(path, **named) == ("Arabic", "Greek", "Irish")
 

@@ -46,9 +46,24 @@ def test_pairs_with_scores_and_triplets_are_read(tmp_path):
         (
             MultipleNegativesRanking,
             TRIPLETS,
-            {"a": "x", "b": "y", "n": "y"},
+            {"a": "x", "b": "y", "n": "y "},
             "line 1: the positive 'y' is among its own negatives",
         ),
+        (
+            MultipleNegativesRanking,
+            TRIPLETS,
+            {"a": "A", "b": "B", "n": "N"},
+            "repeats the header .'A', 'B', 'N'",
+        ),
+        *[
+            (
+                MultipleNegativesRanking,
+                TRIPLETS,
+                {"a": "x", "b": "y", "n": "z"} | row,
+                "line 1 has .* of texts",
+            )
+            for row in ({"b": "['y', 'w']"}, {"n": '["z", "w"]'})
+        ],
         (
             MultipleNegativesRanking,
             TRIPLETS,
