@@ -22,8 +22,8 @@ from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.files.output_path import check_output_file, check_output_folder
 from kbert.files.whole_file import whole_folder
-from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
-from kbert.tokenization.vocabulary_files import read_vocab_file
+from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary, require_wordpiece
+from kbert.tokenization.wordpiece_rules import WordPieceRules
 from tfrecords_tools.corpus.corpus_files import input_files, input_folders, text_bytes
 from tfrecords_tools.corpus.documents import TextFormat, require_text_field
 from tfrecords_tools.vocabulary import wordpiece_learner
@@ -36,6 +36,7 @@ from tfrecords_tools.vocabulary.user_defined_tokens import (
     read_tokens,
     unused_slots,
 )
+from tfrecords_tools.vocabulary.vocabulary_source import read_source
 from tfrecords_tools.vocabulary.word_counter import WordCounts, count_words
 from tfrecords_tools.work.worker_pool import WorkerPool, workers_worth
 
@@ -77,7 +78,8 @@ class Flags:
       ascii_alphabet: keep every ASCII letter, digit and punctuation mark, whether it occurs or not.
       user_defined_tokens: words to add to the vocabulary unchanged: separated by commas, or a file with one
         word per line.
-      merge_into: a vocab.txt to extend; its ids stay.
+      merge_into: a vocab.txt to extend, or the folder of a model, whose casing and rules for words are
+        followed too; its ids stay.
       merge_slots: where `merge_into` puts new tokens. unused: they replace [unused] tokens, and the model
         keeps its size. append: they follow at the end, up to `vocab_size`, and the embedding table has to
         grow.
@@ -171,15 +173,13 @@ def learn_wordpiece(files: list[Path], settings: Flags):
         room = room_in(base, settings.merge_slots, settings.vocab_size, len(own_tokens))
     output_file.parent.mkdir(parents=True, exist_ok=True)
 
+    rules = vars(WordPieceRules(settings.do_lower_case) if base is None else base.rules)
     with WorkerPool(settings.num_workers or workers_worth(sum(map(text_bytes, files)))) as pool:
         if own_tokens:
             # Where there are workers, in one of them: this process then needs no TensorFlow.
-            list(
-                pool.map(functools.partial(check_tokens, do_lower_case=settings.do_lower_case), [own_tokens])
-            )
-        words = count_words(
-            files, settings.do_lower_case, settings.max_words_in_memory, text_format=text_format, pool=pool
-        )
+            list(pool.map(functools.partial(check_tokens, **rules), [own_tokens]))
+        most = settings.max_words_in_memory
+        words = count_words(files, max_words_in_memory=most, text_format=text_format, pool=pool, **rules)
     for line in words.problems.summary():
         logging.warning("%s", line)
     if not words.counts:
@@ -226,11 +226,10 @@ def _base_vocabulary(settings: Flags) -> Vocabulary | None:
             f"--{meaningless[0]} has no meaning with --merge_into and --merge_slots={settings.merge_slots}: "
             "the existing vocabulary determines it; leave the flag out."
         )
-    casing = FLAGS["do_lower_case"]
-    vocabulary = read_vocab_file(settings.merge_into, casing.value if casing.present else None)
-    if warning := vocabulary.casing_warning():
-        logging.warning("%s", warning)
-    return vocabulary
+    casing, path = FLAGS["do_lower_case"], Path(settings.merge_into)
+    vocab_file, folder = (None, path) if path.is_dir() else (path, None)
+    vocabulary = read_source(vocab_file, folder, casing.value if casing.present else None)
+    return require_wordpiece(vocabulary, "--merge_into")
 
 
 def room_in(base: Vocabulary, slots: str, vocab_size: int, num_own_tokens: int) -> int:

@@ -12,13 +12,11 @@ from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
 from kbert.config.presets import UNUSED_BERT_KEYS
 from kbert.files.json_values import json_value, shown, shown_name
-from kbert.tokenization.wordpiece_rules import RULES, WrongRules, recorded_rules
 
 CONFIG_FILE = "bert_config.json"
 # kbert's own key: settings that the original has no word for, and would refuse or read otherwise.
 _ENCODER = "kbert_encoder"
 _EXACT_GELU = "gelu_erf"
-TEXT_KEYS = ("do_lower_case", *RULES)  # kbert's own: how texts are cut
 _UNUSED = ("backward_compatible", "preset", "description")  # the first is Model Garden's
 
 
@@ -54,14 +52,6 @@ def read_encoder(values: dict, path, report: Report) -> EncoderConfig:
         report.note(sentence)
         logging.warning("%s; if it changes answers, these are not the model's.", sentence)
     return from_dict(EncoderConfig, encoder | own, where=str(path))
-
-
-def read_rules(values: dict, path) -> dict:
-    """The rules for words among the `TEXT_KEYS`, for `Vocabulary`. ValueError for values that are none."""
-    try:
-        return recorded_rules(values)
-    except WrongRules as error:
-        raise ValueError(f"{path}: {error}") from None
 
 
 def _activation(name):

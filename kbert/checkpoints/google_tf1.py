@@ -13,14 +13,11 @@ from absl import logging
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.bert_config_file import (
     CONFIG_FILE,
-    TEXT_KEYS,
     encoder_values,
     read_encoder,
-    read_rules,
 )
 from kbert.checkpoints.conversion.checks import (
     check_sizes,
-    decide_casing,
     require_bert,
     require_berts_vocabulary,
     require_googles_rules,
@@ -31,19 +28,19 @@ from kbert.checkpoints.conversion.matching import Stored, guess_task, match
 from kbert.checkpoints.conversion.names import GOOGLE_TF1, rows
 from kbert.checkpoints.conversion.own_keys import own_keys, pop_own_keys
 from kbert.checkpoints.conversion.resizing import as_bert, with_zero_segment
+from kbert.checkpoints.google_vocabulary import TEXT_KEYS, read_google_vocabulary
 from kbert.checkpoints.model_variables import part_name, shapes_of_file, with_pooler
 from kbert.checkpoints.report import Report
 from kbert.checks import SHORTEST_LENGTH
 from kbert.config import EncoderConfig
 from kbert.files.full_disk import full_disk_code
 from kbert.files.json_file import read_json_object
-from kbert.files.json_values import json_count, json_texts, json_value, require_once, shown_name
+from kbert.files.json_values import json_count, json_texts, require_once, shown_name
 from kbert.files.stored_tensor import StoredTensor
 from kbert.files.tensorflow_index import require_readable
 from kbert.files.whole_file import write_json
 from kbert.heads.parts import POOLER
 from kbert.tasks import TASKS
-from kbert.tokenization.vocabulary import read_pieces
 
 CHECKPOINT_NAME = "bert_model.ckpt"
 _INDEX, _DATA = ".index", ".data-"
@@ -51,9 +48,6 @@ _INDEX, _DATA = ".index", ".data-"
 # those of TensorFlow's optimizers, which carry their name. Where the weight itself is there, any name behind
 # it is one.
 _SLOT = re.compile(r"(adam|lamb)_[mv]|\w*(Adam|LAMB|Momentum|RMSProp|Adagrad|Adafactor|Optimizer)\w*")
-# Like tokenization.py, `validate_case_matches_checkpoint`: the folder's name shows the casing.
-_CASED_FOLDER = re.compile(r"(^|[_-])(multi_)?cased([_-]|$)")
-_UNCASED_FOLDER = re.compile(r"(^|[_-])uncased([_-]|$)|^(multilingual|chinese)_L-")
 # Keys that kbert adds to bert_config.json; the original's reader accepts any key and uses only its own.
 _LENGTH = "max_seq_length"
 _OWN_KEYS = ("labels", _LENGTH, *TEXT_KEYS)
@@ -74,15 +68,14 @@ def checkpoint_prefix(path) -> Path | None:
         return path
     if not path.is_dir():
         return None
-    if (path / f"{CHECKPOINT_NAME}{_INDEX}").is_file():
-        return path / CHECKPOINT_NAME
-    # Others write files of this ending too, such as faiss.
-    prefixes = sorted({file.parent / file.name.partition(_DATA)[0] for file in path.glob(f"*{_DATA}*")})
-    prefixes = [prefix for prefix in prefixes if Path(f"{prefix}{_INDEX}").is_file()]
+    # Others write files of the ending .index too, such as faiss.
+    names = {CHECKPOINT_NAME, *(file.name.partition(_DATA)[0] for file in path.glob(f"*{_DATA}*"))}
+    names = {name for name in names if (path / f"{name}{_INDEX}").is_file()}
+    prefixes = [path / name for name in sorted(names, key=lambda name: (len(name), name))]
     if len(prefixes) > 1:
         raise ValueError(
-            f"{path} holds {len(prefixes)} checkpoints of TensorFlow; give one of them: "
-            f"{', '.join(str(prefix) for prefix in prefixes[:4])}."
+            f"{path} holds {len(prefixes)} checkpoints of TensorFlow; give one of them, such as "
+            f"{' or '.join(str(prefix) for prefix in prefixes[-2:])}."
         )
     return prefixes[0] if prefixes else None
 
@@ -92,8 +85,8 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
 
     Args:
       path: the folder, or the prefix `.../bert_model.ckpt`; bert_config.json and vocab.txt lie beside it.
-      do_lower_case: the casing. If it is None, bert_config.json, the folder's name or the vocabulary shows
-        it.
+      do_lower_case: the casing. If it is None, bert_config.json, a tokenizer_config.json beside it, the
+        folder's name or the vocabulary shows it.
       report: takes every name.
 
     Raises:
@@ -104,7 +97,7 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
     if prefix is None:
         raise ValueError(f"{path} holds no TF1 checkpoint (no {CHECKPOINT_NAME}.index).")
     report.path, folder = str(prefix), prefix.parent
-    config_file, vocab_file = folder / CONFIG_FILE, folder / "vocab.txt"
+    config_file = folder / CONFIG_FILE
     values = read_json_object(config_file)
     own = {key: values.pop(key) for key in _OWN_KEYS if key in values}
     recorded = pop_own_keys(values, config_file)
@@ -112,10 +105,7 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
     config = read_encoder(values, config_file, report)
     require_bert(config, config_file)
 
-    rules = read_rules(own, config_file)
-    tokens = read_pieces(vocab_file)
-    casing = guess_casing(folder, own)
-    vocabulary = decide_casing(tokens, str(vocab_file), *casing, do_lower_case, report, **rules)
+    vocabulary = read_google_vocabulary(folder, do_lower_case, report, own)
     check_sizes(vocabulary, config, str(folder), recorded.vocabulary_size, report)
 
     tensors = read_tensors(prefix, "TF1 checkpoint")
@@ -205,19 +195,6 @@ def _refuse_taggers(stored, own, report):
         )
         report.note(sentence)
         logging.warning("%s, and is no classifier of texts.", sentence)
-
-
-def guess_casing(folder: Path, own: dict) -> tuple[bool | None, str]:
-    """(do_lower_case, what says it): the config's own key, or the name of the folder; else (None, "")."""
-    do_lower_case = json_value(own, "do_lower_case", bool, folder / CONFIG_FILE)
-    if do_lower_case is not None:
-        return do_lower_case, CONFIG_FILE
-    name = folder.resolve().name
-    if _UNCASED_FOLDER.search(name):
-        return True, f"the folder's name {name!r}"
-    if _CASED_FOLDER.search(name):
-        return False, f"the folder's name {name!r}"
-    return None, ""
 
 
 def read_tensors(prefix: Path, kind: str) -> dict[str, StoredTensor]:

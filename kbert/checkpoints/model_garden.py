@@ -14,16 +14,16 @@ from pathlib import Path
 from absl import logging
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.bert_config_file import CONFIG_FILE, TEXT_KEYS, read_encoder, read_rules
+from kbert.checkpoints.bert_config_file import CONFIG_FILE, read_encoder
 from kbert.checkpoints.conversion.checks import check_sizes, decide_casing
 from kbert.checkpoints.conversion.matching import Stored, guess_task, join_attention_heads, match
 from kbert.checkpoints.conversion.names import MODEL_GARDEN
 from kbert.checkpoints.google_tf1 import (
     NOT_IN_FILE,
     checkpoint_prefix,
-    guess_casing,
     read_tensors,
 )
+from kbert.checkpoints.google_vocabulary import TEXT_KEYS, read_google_vocabulary, read_rules
 from kbert.checkpoints.model_variables import shapes_of_file
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
@@ -108,11 +108,12 @@ def read_model_garden(path: Path, do_lower_case: bool | None, report: Report) ->
     own = {key: values.pop(key) for key in TEXT_KEYS if key in values}
     config = _config(file, values, stored, num_attention_heads, report)
 
-    vocab_file = _asset(folder) if is_hub else folder / "vocab.txt"
-    tokens = read_pieces(vocab_file)
-    casing = _declared_casing(tensors) if is_hub else guess_casing(folder, own)
-    rules = read_rules(own, file)
-    vocabulary = decide_casing(tokens, str(vocab_file), *casing, do_lower_case, report, **rules)
+    if is_hub:
+        asset, casing = _asset(folder), _declared_casing(tensors)
+        tokens, rules = read_pieces(asset), read_rules(own, file)
+        vocabulary = decide_casing(tokens, str(asset), *casing, do_lower_case, report, **rules)
+    else:
+        vocabulary = read_google_vocabulary(folder, do_lower_case, report, own)
     check_sizes(vocabulary, config, str(folder), None, report)
     if name := published_name(config):
         report.note(f"sizes and vocabulary are those of {name} (TF Hub, Model Garden)")

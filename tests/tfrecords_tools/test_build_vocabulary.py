@@ -4,7 +4,8 @@ import pytest
 from absl import flags
 from absl.testing import flagsaver
 
-from kbert.tokenization.vocabulary import Vocabulary
+from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
+from kbert.tokenization.vocabulary import Vocabulary, read_pieces
 from tests.kbert.tokenization import reference_tokenizer
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools import build_vocabulary
@@ -185,6 +186,21 @@ def test_unused_tokens_make_room_and_no_id_moves(run_main, old_file, capsys):
     printed = capsys.readouterr().out
     assert "10 new tokens replace [unused] tokens; 0 [unused] tokens are left." in printed
     assert "before" in printed and "unknown tokens: 0.0000% before, 0.0000% now" in printed
+
+
+def test_new_tokens_are_of_the_rules_of_the_models_folder(run_main, old_file):
+    folder = old_file.parent
+    base = Vocabulary.from_file(old_file, True, strip_accents=False)
+    (folder / "model").mkdir()
+    write_tokenizer(folder / "model", base.with_tokens([*base.tokens, "ö", "##ö"]))
+    (folder / "corpus.txt").write_text("Größe\n" * 5)
+    run_main(
+        f"--input_files={folder / 'corpus.txt'}",
+        f"--output_file={folder / 'merged.txt'}",
+        f"--merge_into={folder / 'model'}",
+        "--user_defined_tokens=öl",
+    )
+    assert {"öl", "größe"} <= set(read_pieces(folder / "merged.txt"))
 
 
 def test_appended_pieces_stand_at_the_end_and_the_table_has_to_grow(run_main, old_file, capsys):

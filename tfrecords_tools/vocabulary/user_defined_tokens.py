@@ -9,7 +9,7 @@ from kbert.files.text_file import read_lines
 from kbert.tokenization import word_splitter
 from kbert.tokenization.greedy_match import CONTINUATION
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS
-from kbert.tokenization.wordpiece_rules import MAX_CHARACTERS_PER_WORD
+from kbert.tokenization.wordpiece_rules import WordPieceRules
 
 _UNUSED = re.compile(r"\[unused\d+\]")
 # Markers such as [E1]: no text is ever cut into them, but a program may insert their ids.
@@ -50,27 +50,30 @@ def is_marker(token: str) -> bool:
     return _MARKER.fullmatch(token) is not None
 
 
-def check_tokens(tokens: Sequence[str], do_lower_case: bool):
+def check_tokens(tokens: Sequence[str], do_lower_case: bool, **rules):
     """Refuses tokens that WordPiece can never match, because text is changed before WordPiece sees it.
 
     Args:
       tokens: whole words, or parts of words that begin with `##`. Markers pass.
-      do_lower_case: as for `split_words`.
+      do_lower_case: see `WordPieceRules`.
+      rules: its further arguments.
 
     Raises:
       ValueError: naming the first such token, and what it is split into.
     """
     import tensorflow as tf
 
+    own_rules = WordPieceRules(do_lower_case, **rules)
     tokens = [token for token in tokens if not is_marker(token)]
     # A letter in place of the `##` makes a word, to see what text processing does inside a word.
     words = [re.sub(f"^{CONTINUATION}", "a", token) for token in tokens]
     split = word_splitter.split_words(
-        tf.constant([word.encode("utf-8") for word in words], tf.string), do_lower_case
+        tf.constant([word.encode("utf-8") for word in words], tf.string), **own_rules.splitting
     )
     changes = "split at white space and punctuation"
     if do_lower_case:
-        changes = f"lower-cased, stripped of accents and {changes}"
+        accents = ", stripped of accents" if own_rules.strip_accents else ""
+        changes = f"lower-cased{accents} and {changes}"
     for token, word, pieces in zip(tokens, words, split.to_list(), strict=True):
         seen = [piece.decode("utf-8") for piece in pieces]
         if seen != [word]:
@@ -79,10 +82,10 @@ def check_tokens(tokens: Sequence[str], do_lower_case: bool):
                 f"{changes}, which turns {word!r} into {seen}. Give the resulting words, or a "
                 "marker such as [E1] for an id that only a program inserts."
             )
-        if len(word) > MAX_CHARACTERS_PER_WORD:
+        if len(word) > own_rules.max_input_chars_per_word:
             raise ValueError(
                 f"the user-defined token {token[:20]!r}... has {len(word)} characters; words of more than "
-                f"{MAX_CHARACTERS_PER_WORD} are [UNK]."
+                f"{own_rules.max_input_chars_per_word} are [UNK]."
             )
 
 

@@ -6,7 +6,9 @@ from pathlib import Path
 from absl import logging
 
 from kbert.checkpoints import HUGGING_FACE
+from kbert.checkpoints.google_vocabulary import is_googles, read_google_vocabulary
 from kbert.checkpoints.hugging_face import tokenizer as tokenizer_files
+from kbert.checkpoints.hugging_face.sentence_transformers import read_encoder_alone, with_casing
 from kbert.checkpoints.report import Report, unmatched_patterns
 from kbert.checks import require_single
 from kbert.files.json_file import read_json_object
@@ -29,7 +31,8 @@ def read_source(
     Args:
       vocab_file: the vocab.txt of a WordPiece vocabulary.
       tokenizer: instead of `vocab_file`: a folder with tokenizer files (WordPiece, byte-level BPE,
-        SentencePiece), as Hugging Face and kbert vocab write them; or a run, an export, a folder of records.
+        SentencePiece), as Hugging Face, sentence-transformers and kbert vocab write them, or of Google's
+        TF1 or Model Garden; or a run, an export, a folder of records.
       do_lower_case: with `vocab_file`: lower-case texts and drop accents, umlauts, vowel signs and all other
         combining marks; true by default. In Python, None is refused where the tokens prove that they are
         cased.
@@ -72,4 +75,8 @@ def read_folder(folder: Path, allow_unmatched: Sequence[str] | str = ()) -> Base
             if isinstance(description, dict) and {"fingerprint", "do_lower_case"} <= description.keys():
                 return read_vocabulary(file.parent, description)
     report = Report(HUGGING_FACE, str(folder), allow_unmatched=unmatched_patterns(allow_unmatched))
-    return tokenizer_files.read_tokenizer(folder, None, report)[0]
+    if is_googles(folder):
+        return read_google_vocabulary(folder, None, report)
+    modules = read_encoder_alone(folder, report)
+    vocabulary, _ = tokenizer_files.read_tokenizer(modules.encoder_folder, None, report)
+    return with_casing(vocabulary, modules, report)

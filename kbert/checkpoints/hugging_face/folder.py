@@ -40,6 +40,7 @@ from kbert.checkpoints.hugging_face.sentence_transformers import (
     read_sentence_modules,
     read_sentence_settings,
     refuse_default_prompt,
+    with_casing,
 )
 from kbert.checkpoints.hugging_face.sentence_writing import write_sentence_modules
 from kbert.checkpoints.hugging_face.tokenizer import read_tokenizer, write_tokenizer
@@ -65,7 +66,7 @@ from kbert.tasks.similarity import prompts
 from kbert.tasks.token_classification.tag_schemes import letters_scheme
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.casing import casing_contradiction
-from kbert.tokenization.vocabulary import Vocabulary, require_wordpiece
+from kbert.tokenization.vocabulary import Vocabulary
 
 CONFIG_FILE = "config.json"
 _POSITION_ROWS, _SEGMENT_ROWS = (
@@ -128,12 +129,11 @@ def read_hugging_face(path: Path, do_lower_case: bool | None, report: Report) ->
         is_sentences=not is_alone,
         prompt_texts={} if vectors is None else vectors.prompts,
     )
-    if modules.do_lower_case and not checkpoint.vocabulary.do_lower_case:
-        vocabulary = require_wordpiece(checkpoint.vocabulary, f"{path}, which lower-cases its texts,")
-        report.note("texts are lower-cased (sentence_bert_config.json) before the cased tokenizer cuts them")
-        checkpoint = dataclasses.replace(checkpoint, vocabulary=vocabulary.with_rules(do_lower_case=True))
     longest = _longest(checkpoint, modules, path, report)
-    checkpoint = dataclasses.replace(checkpoint, source=str(path), max_seq_length=longest)
+    vocabulary = with_casing(checkpoint.vocabulary, modules, report)
+    checkpoint = dataclasses.replace(
+        checkpoint, source=str(path), vocabulary=vocabulary, max_seq_length=longest
+    )
     if vectors is None:
         return checkpoint
     return _with_vectors(checkpoint, modules, path, report)

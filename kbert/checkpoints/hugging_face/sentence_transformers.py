@@ -33,6 +33,8 @@ from kbert.checks import SHORTEST_LENGTH
 from kbert.files.json_file import read_json, read_json_object
 from kbert.files.json_values import json_count, json_value, shown, shown_name
 from kbert.files.path_inside import path_inside
+from kbert.tokenization.base_vocabulary import BaseVocabulary
+from kbert.tokenization.vocabulary import require_wordpiece
 
 LENGTH_FILES = tuple(
     f"sentence_{name}_config.json"
@@ -109,6 +111,19 @@ def read_encoder_alone(path, report: Report) -> SentenceModules:
         )
     transformer, source = _read_length(encoder_folder, report) if listed else ({}, None)
     return SentenceModules(encoder_folder, None, **_length(transformer, source))
+
+
+def with_casing(vocabulary: BaseVocabulary, modules: SentenceModules, report: Report) -> BaseVocabulary:
+    """The encoder's vocabulary with the casing of its folder, which may lower-case texts before.
+
+    Raises:
+      ValueError: for one that cannot lower-case.
+    """
+    if vocabulary.do_lower_case or not modules.do_lower_case:
+        return vocabulary
+    own = require_wordpiece(vocabulary, f"{modules.encoder_folder}, which lower-cases its texts,")
+    report.note("texts are lower-cased (sentence_bert_config.json) before the cased tokenizer cuts them")
+    return own.with_rules(do_lower_case=True)
 
 
 def _length(transformer, source):

@@ -182,6 +182,18 @@ def edit_config(folder, **changes):
     (folder / "bert_config.json").write_text(json.dumps(values))
 
 
+def test_a_tokenizer_of_hugging_face_beside_is_followed_or_refused(folder):
+    (folder / "tokenizer_config.json").write_text('{"do_lower_case": true, "strip_accents": false}')
+    checkpoint = read_checkpoint(folder)
+    assert checkpoint.vocabulary.rules.not_googles == {"strip_accents": False}
+    assert "do_lower_case=True, from tokenizer_config.json" in str(checkpoint.report)
+    edit_config(folder, strip_accents=True)
+    with pytest.raises(ValueError, match="tokenizer_config.json says strip_accents=False, but bert_config"):
+        read_checkpoint(folder)
+    checkpoint = read_checkpoint(folder, allow_unmatched=["strip_accents"])
+    assert not checkpoint.vocabulary.rules.not_googles
+
+
 def truncate(path, share):
     path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
 
@@ -189,6 +201,13 @@ def truncate(path, share):
 WRONG = {
     "no config": (lambda folder: (folder / "bert_config.json").unlink(), "bert_config.json does not exist"),
     "no vocabulary": (lambda folder: (folder / "vocab.txt").unlink(), "vocab.txt does not exist; expected a"),
+    "two checkpoints": (
+        lambda folder: [
+            shutil.copy(file, folder / file.name.replace("bert_model.ckpt", "model.ckpt-906"))
+            for file in folder.glob("bert_model*")
+        ],
+        "holds 2 checkpoints of TensorFlow; give one of them, .*model.ckpt-906 or .*bert_model.ckpt",
+    ),
     "narrow tables": (
         lambda folder: edit_config(folder, embedding_size=4),
         "bert_config.json: embedding_size=4 should equal hidden_size=8: there is no projection",

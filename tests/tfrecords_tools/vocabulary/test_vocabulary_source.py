@@ -1,11 +1,14 @@
 """The tokenizer of any folder: of tokenizer files, a run, records, an export."""
 
+import dataclasses
 import json
 
 import pytest
 
 from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
+from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.wordpiece_rules import WordPieceRules
 from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary, sentencepiece_model
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools.vocabulary.vocabulary_source import read_source
@@ -67,3 +70,29 @@ def test_a_folder_says_its_casing_and_a_vocabulary_is_read_with_any(folder):
     assert read_source(folder / "vocab.txt", None, do_lower_case=False).do_lower_case is False
     with pytest.raises(ValueError, match="leave it out, or write it into its tokenizer_config.json"):
         read_source(None, folder, do_lower_case=False)
+
+
+CASED = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "A", "a", "##a"]
+
+
+@pytest.mark.parametrize("own", [{}, {"do_lower_case": False}, {"strip_accents": False}])
+def test_a_folder_of_googles_is_read_by_googles_rules(folder, own):
+    (folder / "bert_config.json").write_text(json.dumps(own))
+    if own == {"do_lower_case": False}:
+        (folder / "vocab.txt").write_text("\n".join(CASED))
+    expected = WordPieceRules(**{"do_lower_case": True} | own)
+    assert read_source(None, folder).rules == expected
+    beside = {"tokenize_chinese_chars": False, "do_lower_case": expected.do_lower_case}
+    (folder / "tokenizer_config.json").write_text(json.dumps(beside))
+    assert read_source(None, folder).rules == dataclasses.replace(expected, tokenize_chinese_chars=False)
+
+
+def test_a_folder_of_sentence_transformers_may_lower_case_before_its_tokenizer(tmp_path):
+    vocabulary = Vocabulary(CASED, do_lower_case=False)
+    (tmp_path / "0_Transformer").mkdir()
+    write_tokenizer(tmp_path / "0_Transformer", vocabulary)
+    (tmp_path / "0_Transformer" / "sentence_bert_config.json").write_text('{"do_lower_case": true}')
+    modules = [{"idx": 0, "name": "0", "path": "0_Transformer", "type": "sentence_transformers.models.T"}]
+    (tmp_path / "modules.json").write_text(json.dumps(modules))
+    rules = read_source(None, tmp_path).rules
+    assert rules.do_lower_case and not rules.strip_accents
