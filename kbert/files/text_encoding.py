@@ -24,19 +24,39 @@ _QUOTES = "„“”‚‘’«»–—…€°§¿¡£©®"
 _LATIN_2 = "ÁÄÇÉËÍÎÓÔÖÚÜÝßáâäçéëíîóôöúüýĂăĄąĆćČčĎďĐđĘęĚěĹĺĽľŁłŃńŇňŐőŔŕŘřŚśŞşŠšŢţŤťŮůŰűŹźŻżŽž"
 # Encodings of old, and how a run of characters beyond ASCII looks in a text that is in one of them.
 _OLD = {
+    "cp1254": rf"[ÂÇĞÎİÖŞÛÜâçğîıöşûü{_QUOTES}]{{1,2}}",
     "cp1252": rf"[À-ÖØ-öø-ÿŒœŠšŽžŸ{_QUOTES}]{{1,2}}",
     "cp1250": rf"[{_LATIN_2}{_QUOTES}]{{1,3}}",
     "cp1251": rf"[А-ЯЁІЇЄ]?[а-яёіїє]+|[А-ЯЁІЇЄ]+|[№{_QUOTES}]+",
     "cp1253": rf"[Α-ΫΆΈ-Ώ]?[ΐ-ώ]+|[Α-ΫΆΈ-Ώ]+|[{_QUOTES}]+",
     "cp850": r"[äöüÄÖÜßáàâåçéèêëíìîïñóòôúùû]",
+    "cp932": r"[\u3000-ヿ一-鿿！-～]+",  # first: its kana are Hangul in cp949, while Hangul are no kana
     "cp949": r"[가-힣]+",
-    "cp932": r"[ぁ-ヿ一-鿿々、。「」！？・]+",
     "gb18030": r"[一-鿿，。！？、：；“”（）《》]+",
 }
-# Two or three bytes of UTF-8 as characters, but for those that also stand beside each other by right.
-_MISREAD = re.compile("Ã[¡-ª¬-º¼-¿€ƒ„†‡ˆ‰ŠŒŽ•˜™šœžŸ]|Â[£-©«®-±»¿]|â€[™œ˜“”¦¢\x9d]")
+# Two to four bytes of UTF-8 as characters, but for those that also stand beside each other by right.
+_MISREAD = re.compile("Ã[¡-ª¬-º¼-¿€ƒ„†‡ˆ‰ŠŒŽ•˜™šœžŸ]|Â[£-©«®-±»¿]|â€[™œ˜“”¦¢\x9d]|ð[Ÿ\x9f]")
 _WITHOUT_LATIN = ("cp949", "cp932", "gb18030")  # a run that touches a Latin letter is none of theirs
 _ENOUGH_RUNS = 0.6  # of all runs have to look right
+
+
+def _characters(encoding):
+    """What programs read for each byte: where the encoding has none, the control character of Latin-1."""
+    return [bytes([byte]).decode(encoding, "ignore") or chr(byte) for byte in range(256)]
+
+
+def _shapes(encoding):
+    """A pattern of the characters that an encoding has for the bytes of one beyond ASCII in UTF-8."""
+    chars = _characters(encoding)
+    others = rf"[{re.escape(''.join(chars[0x80:0xC0]))}\x80-\x9f]"
+    first = ((chars[0xC2], chars[0xDF]), (chars[0xE0], chars[0xEF]), (chars[0xF0], chars[0xF4]))
+    return "|".join(f"[{a}-{b}]{others}{{{more}}}" for more, (a, b) in enumerate(first, 1))
+
+
+_READ_AS = ("cp1252", "cp1251")  # what UTF-8 is most often taken for
+_SHAPED = re.compile("|".join(map(_shapes, _READ_AS)))
+# So many characters that have the shape, and this share of all beyond ASCII: "é »" in French has it, too.
+_SURE_OF_SHAPE, _MOST_OF_TEXT = 6, 0.7
 
 
 def marked_encoding(beginning: bytes) -> str | None:
@@ -80,16 +100,26 @@ def holds_utf8(beginning: bytes, encoding: str) -> bool:
 
 
 def is_misread(text: str) -> bool:
-    """Whether a text looks as if its UTF-8 had been read as Latin-1 or Windows-1252: "cafÃ©", "donâ€™t"."""
-    return bool(_MISREAD.search(text))
+    """Whether a text looks as if its UTF-8 had been read as Latin-1, Windows-1252 or -1251: "cafÃ©"."""
+    if _MISREAD.search(text):
+        return True
+    shaped = sum(map(len, _SHAPED.findall(text)))
+    return shaped >= _SURE_OF_SHAPE and shaped > _MOST_OF_TEXT * sum(not char.isascii() for char in text)
 
 
 def repaired(text: str) -> str:
     """The text that was misread; any other as it is."""
-    try:
-        return text.encode("cp1252").decode("utf-8") if is_misread(text) else text
-    except UnicodeError:
-        return text
+    return text if text.isascii() else _SHAPED.sub(_repaired_character, text)
+
+
+def _repaired_character(shaped):
+    for read_as in _READ_AS:
+        bytes_of = {ord(char): byte for byte, char in enumerate(_characters(read_as))}
+        try:
+            return shaped[0].translate(bytes_of).encode("latin-1").decode("utf-8")
+        except UnicodeError:
+            pass
+    return shaped[0]
 
 
 def likely_encoding(content: bytes) -> str | None:
@@ -107,6 +137,8 @@ def _score(content, encoding, looks) -> float:
         text = content.decode(encoding)
     except UnicodeDecodeError:
         return 0.0
+    if encoding == "cp1254" and not re.search("[ğışĞİŞ]", text):
+        return 0.0  # all else it shares with cp1252
     touching = r"[A-Za-z]*" if encoding in _WITHOUT_LATIN else ""
     runs = re.findall(rf"{touching}[^\x00-\x7f]+{touching}", text)
     return sum(bool(re.fullmatch(looks, run)) for run in runs) / max(len(runs), 1)

@@ -79,8 +79,8 @@ class _Damaged:
         if self._misread * 100 > num_lines:
             shown = shown_as(self._first.encode(), "utf-8")
             warn_once(
-                f"{self._path}: {self._misread:,} line(s) look as if UTF-8 had been read as Windows-1252 and "
-                f"saved, as {shown!r}; get the texts in UTF-8, or mend them, for example with ftfy."
+                f"{self._path}: {self._misread:,} line(s) look as if UTF-8 had been read as another encoding "
+                f"and saved, as {shown!r}; get the texts in UTF-8, or mend them, for example with ftfy."
             )
         if self._lost * 100 > num_lines:
             warn_once(

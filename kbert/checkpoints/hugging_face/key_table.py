@@ -163,6 +163,7 @@ KEYS_OF_FAMILIES = {
 
 _ROLES = "pad_token unk_token cls_token sep_token mask_token"
 _OTHER_PIECES = "kbert would make other pieces"
+_JAPANESE = "kbert has no program that finds words in Japanese"
 _TOKENIZER_CONFIG = {
     **followed("tokenizer_class", "the kind of the tokenizer"),
     **followed(_ROLES, "the special tokens"),
@@ -181,6 +182,9 @@ _TOKENIZER_CONFIG = {
     **_refused("auto_map", _OWN_CODE),
     **_refused("sp_model_kwargs", "kbert always takes the best pieces"),
     **_refused("wordpieces_prefix", _OTHER_PIECES, "##"),
+    **_refused("word_tokenizer_type mecab_kwargs sudachi_kwargs jumanpp_kwargs", _JAPANESE, "basic"),
+    **_refused("subword_tokenizer_type", _OTHER_PIECES, "wordpiece"),
+    **_refused("do_word_tokenize do_subword_tokenize", _OTHER_PIECES, True),
     **_refused("bos_token", "kbert begins a text with cls_token", "<s>", "[CLS]", "<cls>"),
     **_refused("eos_token", "kbert ends a text with sep_token", "</s>", "[SEP]", "<sep>"),
     **_refused(

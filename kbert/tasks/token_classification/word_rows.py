@@ -10,9 +10,10 @@ from kbert.input_pipelines.data_in_memory import is_missing
 from kbert.input_pipelines.json_rows import require_column, text_problem
 from kbert.input_pipelines.label_lists import begins_a_list, listed_in_text, listed_words, seems_listed
 from kbert.input_pipelines.labelled_files import stream_examples, text_cell
-from kbert.input_pipelines.labels import NoLabel
+from kbert.input_pipelines.labels import NO_VALUE, NoLabel
 from kbert.tasks.token_classification.conll_files import FileSentence, require_several_words
 
+_EMPTY = NO_VALUE | {"", "NA", "None"}  # what R and Python write, too
 _WORD_ROWS = "For a word in each row, set dataset.sentence to the column that numbers sentences."
 
 
@@ -129,7 +130,7 @@ def _filled_down(rows):
     last: list = []
     for values, *row in rows:
         last = [
-            above if is_missing(value) or (isinstance(value, str) and not value.strip()) else value
+            above if is_missing(value) or (isinstance(value, str) and value.strip() in _EMPTY) else value
             for value, above in itertools.zip_longest(values, last)
         ]
         yield last, *row

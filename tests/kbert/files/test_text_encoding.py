@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from kbert.files.text_encoding import BLOCK, is_text_encoding, likely_encoding
+from kbert.files.text_encoding import BLOCK, is_misread, is_text_encoding, likely_encoding, repaired
 from kbert.files.text_file import find_encoding, read_lines
 
 LINES = ["text,label", "schön \U0001f600,gut", "的 \u2028 x,y"]
@@ -52,7 +52,9 @@ def test_half_a_character_of_utf_16_is_an_error(tmp_path):
         *[("cp1252", "schön „schnell“"), ("cp1252", "café"), ("cp1252", "it’s – “good”, ¿no?")],
         *[("cp1250", "zażółć gęślą jaźń"), ("cp1250", "příliš žluťoučký kůň")],
         *[("cp1251", "Привет, мир! Я в «Москве»"), ("cp1253", "Καλημέρα κόσμε"), ("cp850", "schön für über")],
-        *[("cp932", "これはペンです。日本語"), ("gb18030", "你好，世界。"), ("cp949", "안녕하세요 세계")],
+        *[("cp932", "荷物が届きません"), ("cp932", "東京都（株）"), ("cp1254", "çok güzel, teşekkürler")],
+        *[("cp1252", "það er mál á Íslandi"), ("cp932", "これはペンです。日本語")],
+        *[("gb18030", "你好，世界。"), ("cp949", "안녕하세요 세계")],
     ],
 )
 def test_the_likely_encoding_is_named_with_what_it_gives(tmp_path, encoding, text):
@@ -63,6 +65,37 @@ def test_the_likely_encoding_is_named_with_what_it_gives(tmp_path, encoding, tex
         list(read_lines(path))
     assert f"iconv -f {encoding.upper()} -t UTF-8" in str(error.value) and text[:20] in str(error.value)
     assert "line 2 is not UTF-8 (byte 0x" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "очень хороший",
+        "świetny, dziękuję",
+        "καλό",
+        "مرحبا",
+        "你好世界",
+        "안녕하세요",
+        "ok \U0001f600",
+        "für Öl",
+    ],
+)
+def test_a_text_whose_utf_8_was_read_as_another_encoding_is_seen_and_repaired(text):
+    for encoding in ("latin-1", "cp1251"):
+        misread = text.encode().decode(encoding, "ignore")
+        if misread.encode(encoding) == text.encode():
+            assert repaired(misread) == text and (is_misread(misread) or encoding == "cp1251")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "« clichés » et « thé », À… É”".replace(" ", "\xa0"), "Spaß… „Größe“ – Füße",
+        "Ні. Ні. Він любить Київ", "Привет, ёлка «мир» № 5 — ДА…", "Tiếng Việt", "你好世界。", "AÇÃO É “NÃO”",
+    ],
+)  # fmt: skip
+def test_a_text_that_was_read_rightly_is_not_called_misread(text):
+    assert not is_misread(text)
 
 
 def test_bytes_that_are_no_text_have_no_likely_encoding():

@@ -127,6 +127,8 @@ REFUSED = [
     ("config.json", {"adapters": {"adapters": {"ner": "x"}}}, "kbert reads no adapters; merge them"),
     ("tokenizer_config.json", {"truncation_side": "left"}, "kbert cuts a long text at its end"),
     ("tokenizer_config.json", {"wordpieces_prefix": "@@"}, "kbert would make other pieces"),
+    ("tokenizer_config.json", {"word_tokenizer_type": "mecab"}, "no program that finds words in Japanese"),
+    ("tokenizer_config.json", {"subword_tokenizer_type": "character"}, "kbert would make other pieces"),
     ("tokenizer_config.json", {"sp_model_kwargs": {"enable_sampling": True}}, "takes the best pieces"),
     ("tokenizer_config.json", {"bos_token": "<start>"}, "kbert begins a text with cls_token"),
     (

@@ -330,11 +330,10 @@ Sentence: 2,Bonn,NNP,B-geo
 KAGGLE = {"text": "Word", "label": "Tag", "sentence": "Sentence #"}
 
 
-@pytest.mark.parametrize("filled", [False, True])
-def test_a_word_in_each_row(tmp_path, filled):
-    content = WORDS
-    if filled:
-        content = content.replace("\n,NA", "\nSentence: 2,NA").replace("\n,", "\nSentence: 1,")
+@pytest.mark.parametrize("below", [("", ""), ("Sentence: 1", "Sentence: 2"), ("NaN", "NaN"), ("NA", "NA")])
+def test_a_word_in_each_row(tmp_path, below):
+    first, second = below
+    content = WORDS.replace("\n,NA", f"\n{second},NA").replace("\n,", f"\n{first},")
     sentences = read(write(tmp_path, content, "ner.csv"), **KAGGLE)
     assert rows(sentences) == [
         (("Ann", "said ,"), ("B-per", "O")),
