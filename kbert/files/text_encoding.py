@@ -33,10 +33,18 @@ _OLD = {
     "cp932": r"[\u3000-ヿ一-鿿！-～]+",  # first: its kana are Hangul in cp949, while Hangul are no kana
     "cp949": r"[가-힣]+",
     "gb18030": r"[一-鿿，。！？、：；“”（）《》]+",
+    "cp950": r"[一-鿿，。！？、：；「」『』（）《》]+",
+    "cp1256": r"[ء-ْ،؛؟]+",
 }
 # Two to four bytes of UTF-8 as characters, but for those that also stand beside each other by right.
 _MISREAD = re.compile("Ã[¡-ª¬-º¼-¿€ƒ„†‡ˆ‰ŠŒŽ•˜™šœžŸ]|Â[£-©«®-±»¿]|â€[™œ˜“”¦¢\x9d]|ð[Ÿ\x9f]")
-_WITHOUT_LATIN = ("cp949", "cp932", "gb18030")  # a run that touches a Latin letter is none of theirs
+_WITHOUT_LATIN = (
+    "cp949",
+    "cp932",
+    "gb18030",
+    "cp950",
+    "cp1256",
+)  # a run that touches a Latin letter is none of theirs
 _ENOUGH_RUNS = 0.6  # of all runs have to look right
 
 

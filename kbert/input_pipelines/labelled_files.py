@@ -19,6 +19,7 @@ from kbert.input_pipelines.delimited_files import (
 )
 from kbert.input_pipelines.file_problems import FileProblems
 from kbert.input_pipelines.json_rows import AS_LINES, NotLines, parse_object, require_column, text_problem
+from kbert.input_pipelines.label_lists import listed_words
 from kbert.input_pipelines.labels import ANSWER, LEFT_OUT, NO_VALUE, RowLabels, class_label, label_set
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table
@@ -60,8 +61,17 @@ def stream_rows(
         is not in `dataset.labels` (if that lists any).
     """
 
+    listed = False
+
     def read(record, label, where):
+        nonlocal listed
         text = text_cell(record, dataset.text, where)
+        if not listed and text.startswith("[") and listed_words(text):
+            listed = True
+            warn_once(
+                f"{where} has the text {text[:80]!r}, which looks like a list that a program printed: it is "
+                "read with its brackets and quotation marks. Join its words by blanks, here and elsewhere."
+            )
         text_pair = text_cell(record, dataset.text_pair, where) if dataset.text_pair else None
         return LabelledText(text, text_pair, label)
 

@@ -151,6 +151,10 @@ def hard_negatives(
     return _write(pairs, negatives, num_negatives, output_file)
 
 
+def _no_label(record, dataset, where):
+    """Of a file of training, in which a header once more is no row."""
+
+
 def _read_pairs(path, text, text_pair):
     dataset, labelled = DatasetConfig(text=text, text_pair=text_pair), []
 
@@ -160,7 +164,9 @@ def _read_pairs(path, text, text_pair):
         return LabelledText(text_cell(record, text, where), text_cell(record, text_pair, where), None)
 
     try:
-        pairs = list(stream_examples(path, dataset, (text, text_pair), read, with_labels=False))
+        pairs = list(
+            stream_examples(path, dataset, (text, text_pair), read, with_labels=False, read_label=_no_label)
+        )
     except MissingColumn as error:
         named = "\n  Name the columns of queries and positives by text and text_pair (--text, --text_pair)."
         raise ValueError(f"{error.what}{named}") from None

@@ -108,7 +108,7 @@ class _Form:
             if self._tops > 1 and (self._is_list or not self.holds_rows):
                 raise ValueError(
                     f"{self._path} holds more than one JSON value; expected one in SQuAD's form, or rows in "
-                    "lines."
+                    "lines. A first line that is no row, as MRQA's header, has to be taken out."
                 )
         if self._is_list:
             return "item" if prefix.startswith("item") else ""

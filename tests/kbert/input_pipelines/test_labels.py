@@ -162,10 +162,11 @@ def test_what_stands_for_no_label_is_refused_or_left_out(with_source, files, mar
         assert len(list(files.read_examples(path, DatasetConfig(labels=("0", "1", mark))))) == 4
 
 
-def test_texts_that_stand_for_no_text_are_said(tmp_path, caplog):
+def test_texts_that_stand_for_no_text_and_printed_lists_are_said(tmp_path, caplog):
     path = tmp_path / "rows.csv"
-    path.write_text("text,label\nwell?,a\n#NAME?,b\nnan,a\n")
-    assert len(list(ONE_LABEL_FILES.read_examples(path, DatasetConfig()))) == 3
+    path.write_text("text,label\n[well?],a\n#NAME?,b\nnan,a\n\"['a', 'b']\",a\n")
+    assert len(list(ONE_LABEL_FILES.read_examples(path, DatasetConfig()))) == 4
+    assert "rows.csv line 5 has the text \"['a', 'b']\", which looks like a list" in caplog.text
     assert "2 text(s) are what programs write where there is none, the first '#NAME?' (" in caplog.text
 
 

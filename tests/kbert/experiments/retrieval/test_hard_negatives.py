@@ -202,6 +202,13 @@ def test_labelled_pairs_are_refused(files):
         mine((table, *files[1:]))
 
 
+def test_a_header_in_files_that_were_joined_is_no_pair(files):
+    path = files[0].with_suffix(".tsv")
+    path.write_text("text\ttext_pair\nabc\tabd\n" * 2)
+    with pytest.raises(ValueError, match="line 3 repeats the header"):
+        mine((path, *files[1:]))
+
+
 def test_columns_of_other_names_are_named_by_what_the_command_has(files):
     files[0].write_text('{"query": "abc", "positive": "abd"}\n')
     with pytest.raises(ValueError, match="no column 'text'.*(\n.*)*--text, --text_pair"):

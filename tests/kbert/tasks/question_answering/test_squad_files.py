@@ -104,7 +104,7 @@ def changed(change):
     [
         (b"", r"is not whole JSON \(parse error: premature EOF"),
         (b'{"data": [tru]}', r"is not whole JSON \(lexical error: invalid string in json text, near '.*tru"),
-        (json.dumps(content()).encode() + b"{}", "holds more than one JSON value; expected one"),
+        (json.dumps(content()).encode() + b"{}", "holds more than one JSON value; expected .* MRQA's header"),
         (b'{"data": [{"paragraphs": [{"context": "\xff"}]}]}', "is not whole JSON .*invalid bytes in UTF8"),
         (b"{}", "holds no questions; expected SQuAD's form"),
         ({"data": [[]]}, "is not in SQuAD's form: data should be .or hold. an object"),
