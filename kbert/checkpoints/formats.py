@@ -23,7 +23,7 @@ from kbert.checkpoints.hugging_face.sentence_transformers import is_sentence_tra
 from kbert.checkpoints.keras_hub import preset as keras_hub
 from kbert.checkpoints.model_variables import part_name
 from kbert.checkpoints.near_models import models_around, models_like
-from kbert.checkpoints.other_files import EXPORT_FILE, other_model
+from kbert.checkpoints.other_files import EXPORT_FILE, STATE_IN_RUN, other_model
 from kbert.checkpoints.report import Report, files_beside, one_line, write_reports
 from kbert.cli.progress import activity
 from kbert.files import full_disk
@@ -121,6 +121,8 @@ def _find_format(path: Path) -> str | None:
         return KERAS_HUB
     if (path / model_garden.SAVED_MODEL).is_file() and not (path / EXPORT_FILE).is_file():
         return MODEL_GARDEN
+    if any(path.glob(STATE_IN_RUN)):  # beside a config.json of kbert
+        return None
     if (path / hugging_face.CONFIG_FILE).is_file() or is_sentence_transformers(path):
         return HUGGING_FACE
     return None

@@ -12,6 +12,7 @@ _IN_A_RUN = (
     "give the folder of the run. Where nothing chooses a checkpoint, the last is taken, or the best; another "
     "becomes a folder of its own in Python: kbert.load(RUN, checkpoint=STEP).save(FOLDER)",
 )
+STATE_IN_RUN = "checkpoints/step-*/state.json"
 ADAPTER_FILES = ("adapter_model.safetensors", "adapter_model.bin", "adapter_config.json")
 _MERGE = (
     "merge it into the weights: in Python with peft, model = AutoPeftModelFor....from_pretrained(folder) "
@@ -56,6 +57,7 @@ _OTHERS = (
     (f"[0-9]*/{EXPORT_FILE}", *_EXPORT),
     ("optimizer.safetensors", *_IN_A_RUN),
     ("step-*/optimizer.safetensors", *_IN_A_RUN),
+    (STATE_IN_RUN, "part of a run of kbert, whose run.json is missing", "copy the whole folder of the run"),
     (
         "model.ckpt.index",
         "a TF1 checkpoint",

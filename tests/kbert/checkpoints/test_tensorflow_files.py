@@ -380,6 +380,10 @@ WRONG = {
         beside("step-00000004/optimizer.safetensors"),
         r"kbert\.load\(RUN, checkpoint=STEP\)\.save\(FOLDER\)",
     ),
+    "a run without its file": (
+        beside("checkpoints/step-00000004/state.json"),
+        r"is part of a run of kbert, whose run.json is missing: copy the whole folder",
+    ),
     "ONNX": (beside("model.onnx"), "is an ONNX graph, without a model to train"),
     "ONNX in its folder": (beside("onnx/model.onnx"), "onnx/model.onnx is an ONNX graph"),
     "GGUF": (beside("model-Q4_K_M.gguf"), "is a file of llama.cpp.*: give the model's safetensors"),
