@@ -17,6 +17,11 @@ CONFIG_FILE = "bert_config.json"
 # kbert's own key: settings that the original has no word for, and would refuse or read otherwise.
 _ENCODER = "kbert_encoder"
 _EXACT_GELU = "gelu_erf"
+# Keys of other architectures with BERT's names of tensors -> what kbert lacks for them.
+_OF_OTHERS = {
+    "use_relative_position": "NEZHA's relative positions",
+    "use_bottleneck": "MobileBERT's bottlenecks",
+}
 _UNUSED = ("backward_compatible", "preset", "description")  # the first is Model Garden's
 
 
@@ -31,6 +36,8 @@ def read_encoder(values: dict, path, report: Report) -> EncoderConfig:
     Raises:
       ValueError: for values from which no encoder can be built.
     """
+    if other := next((key for key in _OF_OTHERS if values.get(key)), None):
+        raise ValueError(f"{path}: {other} is set, and kbert lacks {_OF_OTHERS[other]}; give a BERT.")
     own = json_value(values, _ENCODER, dict, path, {})
     known = {field.name for field in dataclasses.fields(EncoderConfig)}
     encoder = {name: value for name, value in values.items() if name in known}

@@ -135,13 +135,13 @@ def _no_checkpoint(path: Path) -> str:
             "preset, a checkpoint of TF1 or Model Garden (its folder, or .../bert_model.ckpt), a SavedModel "
             f"of TF Hub, or a name: hf://org/name, bert-base-uncased.{models_like(path, hub.model_names())}"
         )
-    if other := other_model(path):
+    around = models_around(path, holds_model)
+    if not around and (other := other_model(path)):
         return f"{path}: {other}."
     return (
         f"{path} holds no checkpoint that kbert knows: no {RUN_FILE} (a run of kbert), no "
         f"{google_tf1.CHECKPOINT_NAME}.index (Google's TF1, Model Garden), no {hugging_face.CONFIG_FILE} "
-        f"(Hugging Face, KerasHub), no {model_garden.SAVED_MODEL} (TF Hub)."
-        f"{models_around(path, holds_model)}"
+        f"(Hugging Face, KerasHub), no {model_garden.SAVED_MODEL} (TF Hub).{around}"
     )
 
 

@@ -30,6 +30,7 @@ from kbert.checkpoints.conversion.own_keys import own_keys, pop_own_keys
 from kbert.checkpoints.conversion.resizing import as_bert, with_zero_segment
 from kbert.checkpoints.google_vocabulary import TEXT_KEYS, read_google_vocabulary
 from kbert.checkpoints.model_variables import part_name, shapes_of_file, with_pooler
+from kbert.checkpoints.other_files import ALBERT
 from kbert.checkpoints.report import Report
 from kbert.checks import SHORTEST_LENGTH
 from kbert.config import EncoderConfig
@@ -41,6 +42,7 @@ from kbert.files.tensorflow_index import require_readable
 from kbert.files.whole_file import write_json
 from kbert.heads.parts import POOLER
 from kbert.tasks import TASKS
+from kbert.tokenization.vocabulary import VOCABULARY_FILE
 
 CHECKPOINT_NAME = "bert_model.ckpt"
 _INDEX, _DATA = ".index", ".data-"
@@ -51,6 +53,13 @@ _SLOT = re.compile(r"(adam|lamb)_[mv]|\w*(Adam|LAMB|Momentum|RMSProp|Adagrad|Ada
 # Keys that kbert adds to bert_config.json; the original's reader accepts any key and uses only its own.
 _LENGTH = "max_seq_length"
 _OWN_KEYS = ("labels", _LENGTH, *TEXT_KEYS)
+# A part of the names in the index of another architecture's checkpoint -> what it is.
+_OTHERS = {
+    b"transformer/group_0/": f"{ALBERT}; give one of BERT",
+    b"electra/": "of ELECTRA in the names of its authors; give it in Hugging Face's format, from the hub or "
+    "by convert_electra_original_tf_checkpoint_to_pytorch.py of transformers 4",
+}
+_MOST_BYTES = 1 << 22  # of an index that are looked at
 _SLOT_OF_OPTIMIZER = "an optimizer's slot"
 _OUTPUTS = ("output_weights", "output_bias")
 NOT_IN_FILE = "not in this checkpoint; initialised if a kbert model has it"
@@ -97,6 +106,11 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
     if prefix is None:
         raise ValueError(f"{path} holds no TF1 checkpoint (no {CHECKPOINT_NAME}.index).")
     report.path, folder = str(prefix), prefix.parent
+    with Path(f"{prefix}{_INDEX}").open("rb") as file:
+        names = file.read(_MOST_BYTES)
+    if other := next((what for name, what in _OTHERS.items() if name in names), None):
+        raise ValueError(f"{prefix} is a checkpoint {other}.")
+    require_beside(prefix, CONFIG_FILE, VOCABULARY_FILE)
     config_file = folder / CONFIG_FILE
     values = read_json_object(config_file)
     own = {key: values.pop(key) for key in _OWN_KEYS if key in values}
@@ -134,6 +148,16 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
         report=report,
     )
     return with_zero_segment(checkpoint)
+
+
+def require_beside(prefix: Path, *names: str):
+    """Refuses a checkpoint without these files beside it. ValueError that names those that are missing."""
+    missing = [name for name in names if not (prefix.parent / name).is_file()]
+    if missing:
+        raise ValueError(
+            f"{prefix} needs {' and '.join(missing)} beside it, in {prefix.parent}; copy "
+            f"{'them' if missing[1:] else 'it'} from the model that this one was trained from."
+        )
 
 
 def _without_wrapper(tensors, report):

@@ -22,16 +22,18 @@ from kbert.checkpoints.google_tf1 import (
     NOT_IN_FILE,
     checkpoint_prefix,
     read_tensors,
+    require_beside,
 )
 from kbert.checkpoints.google_vocabulary import TEXT_KEYS, read_google_vocabulary, read_rules
 from kbert.checkpoints.model_variables import shapes_of_file
+from kbert.checkpoints.other_files import ALBERT
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import shown, shown_name
 from kbert.heads.parts import MASKED_LM
 from kbert.tasks import TASKS
-from kbert.tokenization.vocabulary import read_pieces
+from kbert.tokenization.vocabulary import VOCABULARY_FILE, read_pieces
 
 SAVED_MODEL = "saved_model.pb"
 _OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
@@ -101,6 +103,7 @@ def read_model_garden(path: Path, do_lower_case: bool | None, report: Report) ->
         report.format = "tf_hub"
     else:
         report.path = str(prefix)
+        require_beside(prefix, VOCABULARY_FILE)
     tensors = read_tensors(prefix, "checkpoint of TensorFlow 2")
     stored, num_attention_heads = _by_table_names(tensors, report)
     file = folder / CONFIG_FILE
@@ -223,9 +226,15 @@ def _object_graph(tensors, path):
     from google.protobuf.message import DecodeError
     from tensorflow.core.protobuf import trackable_object_graph_pb2
 
+    if _OBJECT_GRAPH not in tensors:
+        raise ValueError(
+            f"{path} is a SavedModel of TF1, as modules of TF Hub's first format are: put the model's "
+            f"bert_config.json and vocab.txt (often in {path}/assets) into {path}/variables, and "
+            "give that folder."
+        )
     try:
         return trackable_object_graph_pb2.TrackableObjectGraph.FromString(tensors[_OBJECT_GRAPH].read())
-    except (KeyError, DecodeError, TypeError):
+    except (DecodeError, TypeError):
         raise ValueError(
             f"{path} has no graph of objects that can be read; it is damaged: download it again."
         ) from None
@@ -258,7 +267,7 @@ def _refuse_others(stored, full_names, report):
     if not names:
         what = "without weights, such as a preprocessor of TF Hub"
     elif any("transformer/self_attention" in name or "albert" in name for name in names):
-        what = "of ALBERT, whose layers share their weights; kbert has no such encoder"
+        what = ALBERT
     else:
         what = f"without a BERT encoder of Model Garden or TF Hub (it holds {shown(names[:3])})"
     raise ValueError(f"{report.path} is a checkpoint {what}; give one of a BERT encoder.")

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 EXPORT_FILE = "assets.extra/kbert.json"  # in a version that `kbert export` wrote
+ALBERT = "of ALBERT, whose layers share their weights; kbert has no such encoder"
 _EXPORT = (
     "part of an export of kbert",
     "ask it by kbert serve {path}, or give the run that it was exported from",
@@ -62,6 +63,18 @@ _OTHERS = (
         "model.ckpt.index",
         "a TF1 checkpoint",
         "put its bert_config.json beside it",
+    ),
+    *(
+        (
+            name,
+            "weights of PyTorch without their config",
+            "put the model's config.json beside the file; before transformers it was called bert_config.json",
+        )
+        for name in ("pytorch_model.bin", "model.safetensors")
+    ),
+    *(
+        (pattern, "an archive", "unpack it, and give the folder of the model that it holds")
+        for pattern in ("*.zip", "*.tar", "*.tar.gz", "*.tgz")
     ),
 )
 

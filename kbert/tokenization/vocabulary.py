@@ -163,10 +163,15 @@ def read_stripped_lines(path: str | Path) -> list[str]:
     One empty line at the end of the file is no token.
 
     Raises:
-      ValueError: for a missing file, one that is not UTF-8, and an empty line before the end (the original
-        counts it as a token, others do not, so ids after it are in doubt).
+      ValueError: for a missing file, one that is not UTF-8 or has scores behind tabs, and an empty line
+        before the end (the original counts it as a token, others do not, so ids after it are in doubt).
     """
     path = Path(path)
+    if path.is_dir():
+        raise ValueError(
+            f"vocabulary file {path} is a folder; give the vocab.txt in it, or the folder as tokenizer "
+            "(--tokenizer, of commands that have it)."
+        )
     if not path.is_file():
         raise ValueError(f"vocabulary file {path} does not exist; expected a vocab.txt.")
     try:
@@ -187,6 +192,12 @@ def read_stripped_lines(path: str | Path) -> list[str]:
                 "model's ids were counted without it, or write a token such as [unused_line] there if it "
                 "was counted."
             )
+    if 2 * sum("\t" in line.strip() for line in lines) > len(lines):
+        raise ValueError(
+            f"{path} has tabs inside of its lines, as SentencePiece's .vocab has before its scores; expected "
+            "one WordPiece a line. The folder of its .model is a tokenizer (--tokenizer, of commands that "
+            "have it)."
+        )
     return [line.strip() for line in lines]
 
 

@@ -139,6 +139,8 @@ def test_a_hugging_face_folder_may_hold_a_tf1_file_beside(tmp_path):
     shutil.copytree(STORED / "BertModel", folder)
     (folder / "model.ckpt.index").write_bytes(b"")
     assert detect_format(folder) == "hugging_face"
+    with pytest.raises(ValueError, match="It is a file of the model .*: give that folder"):
+        detect_format(folder / "model.safetensors")
     (folder / "bert_config.json").write_text("{}")
     assert detect_format(folder) == "hugging_face"  # an index of another program, such as faiss
     (folder / "model.ckpt.data-00000-of-00001").write_bytes(b"")

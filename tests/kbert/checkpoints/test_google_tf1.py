@@ -198,9 +198,41 @@ def truncate(path, share):
     path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
 
 
+def as_saved_model(folder):
+    (folder / "variables").mkdir()
+    for file in folder.glob("bert_model.ckpt*"):
+        file.rename(folder / "variables" / file.name.replace("bert_model.ckpt", "variables"))
+    (folder / "saved_model.pb").touch()
+
+
+def with_names(*names):
+    def make(folder):
+        foreign_files.write_google(folder, {f"{name}/gamma": np.ones(2, np.float32) for name in names})
+        (folder / "bert_config.json").unlink()
+
+    return make
+
+
+def without(*names):
+    return lambda folder: [(folder / name).unlink() for name in names]
+
+
 WRONG = {
-    "no config": (lambda folder: (folder / "bert_config.json").unlink(), "bert_config.json does not exist"),
-    "no vocabulary": (lambda folder: (folder / "vocab.txt").unlink(), "vocab.txt does not exist; expected a"),
+    "SavedModel": (as_saved_model, r"is a SavedModel of TF1, .* into /.*/model/variables, and give that"),
+    "ALBERT": (
+        with_names("bert/encoder/mapping", "bert/encoder/transformer/group_0/inner_group_0/LayerNorm"),
+        "bert_model.ckpt is a checkpoint of ALBERT, whose layers share their weights",
+    ),
+    "ELECTRA": (with_names("discriminator", "electra/embeddings/LayerNorm"), "of ELECTRA in the names of"),
+    "NEZHA": (
+        lambda folder: edit_config(folder, use_relative_position=True),
+        "bert_config.json: use_relative_position is set, and kbert lacks NEZHA's",
+    ),
+    "no config, no vocabulary": (
+        without("bert_config.json", "vocab.txt"),
+        "bert_model.ckpt needs bert_config.json and vocab.txt beside it, .*; copy them from the model that",
+    ),
+    "no vocabulary": (without("vocab.txt"), "bert_model.ckpt needs vocab.txt beside it, .*; copy it from"),
     "two checkpoints": (
         lambda folder: [
             shutil.copy(file, folder / file.name.replace("bert_model.ckpt", "model.ckpt-906"))

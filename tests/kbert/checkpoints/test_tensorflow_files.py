@@ -344,6 +344,15 @@ def beside(name):
     return make
 
 
+def alone(*names):
+    def make(folder):
+        folder.mkdir()
+        for name in names:
+            (folder / name).write_bytes(b"x")
+
+    return make
+
+
 def two_assets(folder):
     foreign_files.write_tf_hub(folder, foreign_files.model_garden_names(ENCODER))
     (folder / "assets" / "more").write_text("x")
@@ -388,6 +397,11 @@ WRONG = {
     "ONNX in its folder": (beside("onnx/model.onnx"), "onnx/model.onnx is an ONNX graph"),
     "GGUF": (beside("model-Q4_K_M.gguf"), "is a file of llama.cpp.*: give the model's safetensors"),
     "Keras's weights": (beside("weights.h5"), "is weights that Keras saved: .* call it tf_model.h5"),
+    "PyTorch's weights": (
+        alone("pytorch_model.bin", "bert_config.json"),
+        "pytorch_model.bin is weights of PyTorch without their config: .* called bert_config.json",
+    ),
+    "archive": (alone("4.tar.gz"), "4.tar.gz is an archive: unpack it, and give the folder of the model"),
     "SavedModel of transformers": (beside("saved_model/1/saved_model.pb"), "is a SavedModel of transformers"),
 }
 

@@ -60,15 +60,19 @@ SPECIAL_LINES = "\n".join(SPECIAL_TOKENS).encode() + b"\n"
         (SPECIAL_LINES + b" \t\n", ["line 6 is empty"]),
         (SPECIAL_LINES + b"\n\n", ["line 6 is empty"]),
         (b"\n", ["is empty"]),
+        (SPECIAL_LINES + 6 * "\u2581a\t-3.2\n".encode(), ["has tabs inside", "SentencePiece's .vocab"]),
+        ("folder", ["is a folder; give the vocab.txt in it"]),
     ],
     ids=[
         *("missing", "empty", "Latin-1", "NUL", "no [PAD]", "empty line", "a line of space"),
-        *("two empty lines at the end", "an empty line alone"),
+        *("two empty lines at the end", "an empty line alone", "scores", "a folder"),
     ],
 )
 def test_what_is_no_vocabulary_is_refused_by_file_and_line(tmp_path, content, facts):
     path = tmp_path / "vocab.txt"
-    if content is not None:
+    if content == "folder":
+        path.mkdir()
+    elif content is not None:
         path.write_bytes(content)
     with pytest.raises(ValueError) as error:
         Vocabulary.from_file(path, True)
