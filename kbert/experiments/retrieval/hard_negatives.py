@@ -26,6 +26,7 @@ from kbert.files.output_path import check_output_file, require_local, require_pa
 from kbert.files.whole_file import whole_file
 from kbert.input_pipelines.json_rows import MissingColumn
 from kbert.input_pipelines.labelled_files import LabelledText, stream_examples, text_cell
+from kbert.input_pipelines.labels import PAIR_LABELS
 
 if TYPE_CHECKING:
     from kbert.inference.loaded_model import LoadedModel
@@ -58,7 +59,8 @@ def hard_negatives(
         "bm25". In Python also a `LoadedModel`.
       pairs_file: rows of a query and its positive; a query may have several rows. A file with labels is
         refused: those of other rows than positives would be lost.
-      output_file: a .jsonl file with text, text_pair, negative_1, negative_2 and so on, and `scores`: those
+      output_file: a .jsonl file with text, text_pair (as the corpus has it, with its title), negative_1,
+        negative_2 and so on, no text twice in other capitals or blanks, and `scores`: those
         of the positive (null where it is not among what was found) and of each negative. Those of a
         cross-encoder are its own numbers, before its activation.
       corpus_file: more texts for negatives, beside all positives: JSON lines with "_id", "title" and "text".
@@ -108,11 +110,12 @@ def hard_negatives(
     require_parent_folder(output_file)
     require_local(vectors_dir)
     pairs = _read_pairs(Path(pairs_file), text, text_pair)
+    corpus = [*read_corpus(Path(corpus_file)).values()] if corpus_file else []
+    pairs = _as_in_corpus(pairs, corpus)
     positives: dict[str, list[str]] = {}
     for pair in pairs:
-        positives.setdefault(pair.text, []).append(pair.text_pair or "")
+        positives.setdefault(pair.text, []).append(pair.text_pair)
     texts = list(dict.fromkeys(text for own in positives.values() for text in own))
-    corpus = [*read_corpus(Path(corpus_file)).values()] if corpus_file else []
     alone = {text.whole: text.alone for text in corpus}
     texts = list(dict.fromkeys([*texts, *alone]))
     # With a corpus a positive may be there in two forms.
@@ -127,8 +130,13 @@ def hard_negatives(
     retriever = make_retriever(run_dir, vectors_dir=vectors_dir)
     judge = None if cross_encoder is None else as_loaded(cross_encoder)
     if isinstance(retriever, retrievers.RerankingRetriever):
+        if judge:
+            raise ValueError(
+                f"run_dir={run_dir} is a cross-encoder, as cross_encoder={cross_encoder} is, and one of them "
+                'scores what BM25 finds; leave the other out (run_dir="bm25").'
+            )
         # It never reads a positive that its first one misses.
-        judge, retriever = judge or retriever.loaded, retriever.first
+        judge, retriever = retriever.loaded, retriever.first
     if judge:
         judge.rank("", [])  # refuses a model that ranks no texts, before the search
     ranking = retriever.find([*positives], texts, range_max + most)
@@ -148,7 +156,7 @@ def hard_negatives(
         if sampling_strategy == "random" and len(chosen) > num_negatives:
             chosen = [chosen[index] for index in sorted(rng.sample(range(len(chosen)), num_negatives))]
         negatives[query] = chosen[:num_negatives], candidates
-    return _write(pairs, negatives, num_negatives, output_file)
+    return _write(pairs, negatives, num_negatives, output_file, relative_margin)
 
 
 def _no_label(record, dataset, where):
@@ -159,8 +167,7 @@ def _read_pairs(path, text, text_pair):
     dataset, labelled = DatasetConfig(text=text, text_pair=text_pair), []
 
     def read(record, label, where):
-        if dataset.label in record.keys() - {text, text_pair}:
-            labelled.append(where)
+        labelled.extend((where, name) for name in PAIR_LABELS if name in record.keys() - {text, text_pair})
         return LabelledText(text_cell(record, text, where), text_cell(record, text_pair, where), None)
 
     try:
@@ -172,13 +179,24 @@ def _read_pairs(path, text, text_pair):
         raise ValueError(f"{error.what}{named}") from None
     if labelled:
         raise ValueError(
-            f"{labelled[0]} has a column {dataset.label!r}, which may say that the two texts do not "
+            f"{labelled[0][0]} has a column {labelled[0][1]!r}, which may say that the two texts do not "
             "belong together, and each row is taken as a query and its positive; write the positives without "
             "this column."
         )
     if empty := sum(not (pair.text.strip() and (pair.text_pair or "").strip()) for pair in pairs):
         raise ValueError(f"{path}: {empty:,} pairs have an empty text; leave them out.")
     return pairs
+
+
+def _as_in_corpus(pairs, corpus):
+    """The pairs with their positives as the corpus has them, with a title: a document is one text. One that
+    several titles have stays as it is."""
+    forms: dict[str, set[str]] = {_read(pair.text_pair): set() for pair in pairs}
+    for text in corpus:
+        for form in forms.keys() & {_read(text.alone), _read(text.whole)}:
+            forms[form].add(text.whole)
+    whole = {form: texts.pop() for form, texts in forms.items() if len(texts) == 1}
+    return [pair._replace(text_pair=whole.get(_read(pair.text_pair), pair.text_pair)) for pair in pairs]
 
 
 def _scored(ranking, number, texts):
@@ -198,13 +216,15 @@ def _choose(query, own, candidates, alone, margin, activated):
         limit = -math.inf  # a positive below all that was found is below all that could be a negative
     ordered = sorted(candidates, key=candidates.__getitem__, reverse=True)
     known = {*map(_read, (query, *own))}
-    return [
-        text
-        for text in ordered
-        if activated(candidates[text]) <= limit
-        and text.strip()
-        and known.isdisjoint((_read(text), _read(alone.get(text, text))))
-    ]
+    chosen: dict[str, str] = {}
+    for text in ordered:
+        if (
+            activated(candidates[text]) <= limit
+            and text.strip()
+            and known.isdisjoint((_read(text), _read(alone.get(text, text))))
+        ):
+            chosen.setdefault(_read(text), text)
+    return [*chosen.values()]
 
 
 def _read(text):
@@ -212,7 +232,7 @@ def _read(text):
     return " ".join(text.split()).casefold()
 
 
-def _write(pairs, negatives, number, path) -> int:
+def _write(pairs, negatives, number, path, margin) -> int:
     rows = 0
     with whole_file(path) as aside, open(aside, "w", encoding="utf-8", newline="\n") as file:
         for pair in pairs:
@@ -231,7 +251,7 @@ def _write(pairs, negatives, number, path) -> int:
             )
     if left := len(pairs) - rows:
         logging.warning(
-            "%s of %s pairs have fewer than %d negatives; left out. A larger range_max gives more "
-            "of them some, and relative_margin=none.", left, len(pairs), number,
+            "%s of %s pairs have fewer than %d negatives; left out. A larger range_max gives more of them "
+            "some%s.", left, len(pairs), number, "" if margin is None else ", and relative_margin=none",
         )  # fmt: skip
     return rows

@@ -12,7 +12,7 @@ from kbert.files.json_values import shown
 from kbert.input_pipelines import labelled_files, text_reader
 from kbert.input_pipelines.distinct_batches import TextsApart
 from kbert.input_pipelines.label_lists import begins_a_list, listed_words
-from kbert.input_pipelines.labels import NoLabel, number_label, plain_number
+from kbert.input_pipelines.labels import PAIR_LABELS, NoLabel, number_label, plain_number
 from kbert.tasks.files import ROW_SETTINGS, Files
 
 # Columns of negatives: of kbert hard-negatives, of sentence-transformers, of FlagEmbedding.
@@ -84,6 +84,8 @@ class PositiveFiles(ScoredPairFiles):
                     )
                 return TextGroup(texts, score)
             _say_unread(record, dataset, path)
+            if with_labels:
+                _say_unread_label(record, dataset, path)
             negatives = [labelled_files.text_cell(record, column, where) for column in dataset.negatives]
             _require_no_lists((*texts[1:], *negatives), where)
             if texts[1].split() in map(str.split, negatives):  # blanks are no tokens
@@ -171,6 +173,17 @@ def _say_unread(record, dataset, path):
             f"{path} has {', '.join(map(repr, unread))}, which dataset.negatives="
             f"{shown(list(dataset.negatives))} does not name: they are not read."
         )
+
+
+def _say_unread_label(record, dataset, path):
+    """Warns of a column that may say which pairs are right, where the dataset names another."""
+    named = {dataset.text, dataset.text_pair, *dataset.negatives, dataset.scores}
+    for name in PAIR_LABELS:
+        if name in record and name not in named:
+            warn_once(
+                f"{path} has a column {name!r}, which dataset.label={dataset.label!r} does not name: it is "
+                "not read, and the second text of every row is taken as right for the first one."
+            )
 
 
 def warn_of_right_and_wrong(pairs: list[tuple[str, str]]):

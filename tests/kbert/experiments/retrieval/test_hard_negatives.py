@@ -152,6 +152,29 @@ def test_a_positive_in_another_form_is_no_negative(files):
         assert bare.isdisjoint({row["text"], *positives[row["text"]]})
 
 
+def test_a_document_is_one_text_with_its_title(files, caplog):
+    documents = {"a cab": "Taxi", "a bad face": "Mask", "big dad": "Father"}
+    rows = [{"text": query, "text_pair": own} for query, own in zip(("ab", "fa"), documents, strict=False)]
+    files[0].write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    rows = [{"_id": title, "title": title, "text": text} for text, title in documents.items()]
+    rows += [{"_id": "again", "title": "FATHER", "text": "big  dad"}]
+    files[2].write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    first, second = mine(files, num_negatives=2, relative_margin=None)
+    assert (first["text_pair"], second["text_pair"]) == ("Taxi a cab", "Mask a bad face")
+    for row, other in ((first, second), (second, first)):
+        negatives = {row["negative_1"].casefold(), row["negative_2"].casefold().replace("  ", " ")}
+        assert negatives == {other["text_pair"].casefold(), "father big dad"}
+    with pytest.raises(ValueError, match="no pair has 3 negatives"):
+        mine(files, num_negatives=3, relative_margin=None, overwrite=True)
+
+
+def test_two_cross_encoders_are_refused(files, monkeypatch):
+    retriever = RerankingRetriever(LetterVectors(), VectorRetriever(LetterVectors()))
+    monkeypatch.setattr(mining, "make_retriever", lambda model, vectors_dir=None: retriever)
+    with pytest.raises(ValueError, match="is a cross-encoder, as cross_encoder=.* leave the other out"):
+        mine(files, cross_encoder=LetterVectors())
+
+
 def test_a_model_that_ranks_nothing_is_refused_before_the_search(files, monkeypatch):
     def refuse(query, texts):
         raise ValueError("rank takes a model that gives a number")
@@ -191,10 +214,11 @@ def test_no_file_of_a_model_is_replaced(files, tmp_path, name):
         )
 
 
-def test_labelled_pairs_are_refused(files):
+@pytest.mark.parametrize("column", ["label", "score"])
+def test_labelled_pairs_are_refused(files, column):
     with open(files[0], "a") as pairs:
-        pairs.write('{"text": "abc", "text_pair": "xyz", "label": 0}\n')
-    with pytest.raises(ValueError, match=r"pairs.jsonl line \d+ has a column 'label'.* without this column"):
+        pairs.write(json.dumps({"text": "abc", "text_pair": "xyz", column: 0}) + "\n")
+    with pytest.raises(ValueError, match=rf"line \d+ has a column '{column}'.* without this column"):
         mine(files)
     rows = pa.table({"text": ["abc"], "text_pair": ["xyz"], "label": [0]})
     table = write_parquet(files[0].with_suffix(".parquet"), rows)
