@@ -91,10 +91,11 @@ def too_few_steps(config: FinetuningConfig, num_examples: int, num_train_steps: 
 def what_to_try(config: FinetuningConfig, num_train_steps: int) -> str:
     """What may help a run that has learnt nothing: more steps where there were few, by what may have ended it
     before `num_train_steps`."""
+    advice = "another seed, or a smaller learning rate"
     if minutes := config.optimizer.train_minutes:
-        return f"more time (optimizer.train_minutes={minutes:g})"
+        advice = f"more time (optimizer.train_minutes={minutes:g})"
+    elif num_train_steps < ENOUGH_STEPS and config.num_train_epochs < ENOUGH_EPOCHS:
+        advice = f"more epochs (num_train_epochs={config.num_train_epochs:g} make {num_train_steps:,} steps)"
     if patience := config.early_stopping_patience:
-        return f"more patience (early_stopping_patience={patience})"
-    if num_train_steps < ENOUGH_STEPS and config.num_train_epochs < ENOUGH_EPOCHS:
-        return f"more epochs (num_train_epochs={config.num_train_epochs:g} made {num_train_steps:,} steps)"
-    return "another seed, or a smaller learning rate"
+        return f"more patience (early_stopping_patience={patience}) if it stopped early, else {advice}"
+    return advice

@@ -92,7 +92,8 @@ def _matches(pattern: str) -> list[Path]:
     that leads nowhere: `glob` passes over these."""
     for path in (Path(pattern), *Path(pattern).parents):
         folders = matches(str(path.parent)) if has_magic(str(path)) else []
-        _files_among(folders)
+        if path.parent.name != "**":  # which matches every file below, read or not
+            _files_among(folders)
         for folder in folders:
             if folder.is_dir():
                 os.stat(f"{folder}/.")

@@ -116,11 +116,12 @@ def require_vocabulary(directory: str | Path, manifest: Manifest, owner, vocabul
                 "[UNK] in one of them.", directory, records_limit, owner, limit,
             )  # fmt: skip
         return
+    tokenizer = f"tokenizer={owner}" if Path(owner).is_dir() else "that checkpoint's folder as tokenizer"
     casing = {True: "lower-casing", False: "cased", None: "not WordPiece"}
     raise ValueError(
         f"{directory} was not made with the vocabulary of {owner}: its fingerprint is "
         f"{manifest.vocabulary['fingerprint']} ({manifest.vocabulary['size']} tokens, "
         f"{casing[manifest.vocabulary['do_lower_case']]}), expected {vocabulary['fingerprint']} "
         f"({vocabulary['size']} tokens, {casing[vocabulary['do_lower_case']]}); make the records again with "
-        f"tokenizer={owner}, as a vocab_file alone does not say all rules."
+        f"{tokenizer}, as a vocab_file alone does not say all rules."
     )

@@ -77,10 +77,13 @@ class PositiveFiles(ScoredPairFiles):
             texts = _two_texts(record, dataset, where)
             if dataset.label in record:
                 if beside := [column for column in dataset.negatives if column in record]:
+                    unread = "dataset.label to a column that is not there"
+                    if dataset.column_names:
+                        unread = "another name for it in dataset.column_names"
                     raise ValueError(
                         f"{where} has a score (the column {dataset.label!r}) and negatives "
                         f"({', '.join(map(repr, beside))}), and is read by one of them; leave the others "
-                        "out: set dataset.negatives=[], or dataset.label to a column that is not there."
+                        f"out: set dataset.negatives=[], or {unread}."
                     )
                 return TextGroup(texts, score)
             _say_unread(record, dataset, path)

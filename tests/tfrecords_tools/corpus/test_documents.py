@@ -290,6 +290,8 @@ def test_what_cannot_be_read_in_a_folder_is_named(tmp_path, monkeypatch):
     for each in (f"{tmp_path}/b/*/*.txt", f"{tmp_path}/b/*/d.txt"):
         with pytest.raises(ValueError, match="b/gone is a link to nowhere"):
             input_files(each)
+    (tmp_path / "b" / "c" / "e.txt").unlink()
+    assert len(input_files(f"{tmp_path}/**/*.txt")) == 2  # b/gone is none of these
 
 
 @pytest.mark.parametrize(

@@ -35,15 +35,17 @@ def test_records_with_another_limit_of_a_word_are_taken_and_it_is_said(caplog):
         require_vocabulary("records", manifest_of(vocabulary), "runs/a", accents.describe())
 
 
-def test_records_of_another_vocabulary_are_refused_with_both_fingerprints():
+def test_records_of_another_vocabulary_are_refused_with_both_fingerprints(tmp_path):
     vocabulary, cased = small_corpus.vocabulary(), small_corpus.vocabulary(do_lower_case=False)
     require_vocabulary("records", manifest_of(vocabulary), "runs/a", vocabulary.describe())
     with pytest.raises(ValueError) as error:
-        require_vocabulary("records", manifest_of(cased), "runs/a", vocabulary.describe())
+        require_vocabulary("records", manifest_of(cased), tmp_path, vocabulary.describe())
     facts = (
-        "runs/a",
+        str(tmp_path),
         f"{cased.fingerprint} (22 tokens, cased)",
         f"{vocabulary.fingerprint} (22 tokens, lower",
-        "make the records again with tokenizer=runs/a",
+        f"make the records again with tokenizer={tmp_path}, as",
     )
     assert all(fact in str(error.value) for fact in facts)
+    with pytest.raises(ValueError, match="again with that checkpoint's folder as tokenizer"):
+        require_vocabulary("records", manifest_of(cased), "hf://org/name", vocabulary.describe())
