@@ -128,6 +128,9 @@ def _check(values, declaration, group=""):
             raise ValueError(f"{setting} must be a {'whole ' if kind is int else ''}number, {bounds}.")
         if bounds and not bounds.hold(value):
             raise ValueError(f"{setting} must be {bounds}.")
+    for name in _groups(declaration):
+        if name in values and values[name] is None:
+            raise ValueError(f"{group}{name} must not be null; leave it out for its defaults.")
     for name in _paths(declaration):
         value = values.get(name)
         held = value if type(value) in (list, tuple) else [value]
@@ -161,12 +164,18 @@ def _typed(declaration: Callable) -> dict[str, tuple]:
     for name, parameter in inspect.signature(declaration).parameters.items():
         hints = _alternatives(parameter.annotation)
         are_data = _is_path(hints) and Mapping in hints  # whose readers say what is wrong
-        # A config in a config may stand as JSON has it, until it is made.
-        is_inner = inspect.isclass(declaration) and any(map(is_dataclass, (*hints, *map(_item, hints))))
         is_said = parameter.annotation is not parameter.empty and name not in declared_values(declaration)
-        if is_said and not are_data and not is_inner:
+        if is_said and not are_data and name not in _groups(declaration):
             typed[name] = hints
     return typed
+
+
+@functools.cache
+def _groups(declaration: Callable) -> list[str]:
+    """The parameters that are configs in a config, which may stand as JSON has them, until they are made."""
+    parameters = inspect.signature(declaration).parameters if inspect.isclass(declaration) else {}
+    hints = {name: _alternatives(parameter.annotation) for name, parameter in parameters.items()}
+    return [name for name, kinds in hints.items() if any(map(is_dataclass, (*kinds, *map(_item, kinds))))]
 
 
 @functools.cache

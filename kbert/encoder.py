@@ -38,7 +38,8 @@ class BertEncoder(NamedInputs):
       lora: a `LoraConfig` for adapters beside projections, see `LowRankDense`; None for none.
       sharing: an encoder whose layers and weights are used instead of new ones, see `with_outputs`.
       embeddings: the `BertEmbeddings` of another encoder instead of new ones. If that one is of another
-        width, a dense layer without activation brings their output to `hidden_size`.
+        width, a dense layer without activation brings their output to `hidden_size`. Such an encoder is saved
+        by the model that makes both (`TaskModel.save`), or by `save_weights`.
 
     Call arguments:
       a dict of int32 tensors of shape `(batch, seq_length)`: `input_ids`; `input_mask`, 1 at real tokens
@@ -97,6 +98,7 @@ class BertEncoder(NamedInputs):
 
         # Layers
         projection = None
+        has_others = embeddings is not None if sharing is None else sharing.has_embeddings_of_another
         if sharing is None:
             embeddings = embeddings or BertEmbeddings(config, dtype=policy, name="embeddings")
             if embeddings.config.hidden_size != config.hidden_size:
@@ -123,7 +125,7 @@ class BertEncoder(NamedInputs):
         probabilities = []
         for block in blocks:
             if "attention_probabilities" in outputs:
-                hidden, attention = _BlockWithProbabilities(block)(hidden_states[-1], *beside)
+                hidden, attention = BlockWithProbabilities(block)(hidden_states[-1], *beside)
                 probabilities.append(attention)
             else:
                 hidden = block(hidden_states[-1], *beside)
@@ -147,6 +149,7 @@ class BertEncoder(NamedInputs):
         self.packed = packed
         self.recompute = recompute
         self.lora = lora
+        self.has_embeddings_of_another = has_others
         self.embeddings = embeddings
         self.projection = projection
         self.blocks = blocks
@@ -174,6 +177,12 @@ class BertEncoder(NamedInputs):
         )
 
     def get_config(self):
+        """Raises ValueError where `embeddings` were given: a copy by a config would have some of its own."""
+        if self.has_embeddings_of_another:
+            raise ValueError(
+                f"encoder {self.name!r} has the embeddings of another encoder, which no config holds: save "
+                "the TaskModel that makes both, or use save_weights."
+            )
         return {
             "config": dataclasses.asdict(self.config),
             "dtype": keras.dtype_policies.serialize(self.policy),
@@ -214,7 +223,8 @@ def freeze(model, paths):
     return model
 
 
-class _BlockWithProbabilities(keras.layers.Layer):
+@keras.saving.register_keras_serializable(package="kbert")
+class BlockWithProbabilities(keras.layers.Layer):
     """A transformer block that also gives its attention probabilities.
 
     A layer of its own around the block, because in a functional model Keras expects the same number of
@@ -226,6 +236,8 @@ class _BlockWithProbabilities(keras.layers.Layer):
         self.block = block
 
     def build(self, hidden_states_shape, input_mask_shape):
+        if not self.block.built:  # made from a config
+            self.block.build(hidden_states_shape, input_mask_shape)
         self.built = True
 
     def call(self, hidden_states, input_mask, position_bias=None, training=False):
@@ -235,6 +247,13 @@ class _BlockWithProbabilities(keras.layers.Layer):
 
     def compute_output_spec(self, hidden_states, input_mask, position_bias=None, training=False):
         return self.block.compute_output_spec(hidden_states, input_mask, with_probabilities=True)
+
+    def get_config(self):
+        return {"block": keras.saving.serialize_keras_object(self.block)}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(keras.saving.deserialize_keras_object(config["block"]))
 
 
 def _keep_padding(inputs, embeddings):
@@ -247,7 +266,7 @@ def _pack_texts(inputs, embeddings):
     positions = inputs[PACKED_POSITIONS]
     packed = PackedRows(name="packed_rows")(positions, inputs["input_ids"], inputs["segment_ids"])
     embedded = embeddings(packed["input_ids"], packed["segment_ids"], packed["position_ids"])
-    padded = PaddedOutput(name="padded_output", dtype=embeddings.dtype_policy)
+    padded = PaddedOutput(name="padded_output", dtype=embeddings.dtype_policy.name)
     return embedded, packed["text_numbers"], lambda hidden: padded(hidden, positions, packed["rows"])
 
 

@@ -102,9 +102,14 @@ class TaskModel(keras.Model):
         adds regularizers and `add_loss`.
 
         Raises:
-          ValueError: when the labels are not in the batch.
+          ValueError: when the labels are not in the batch, or those of a compiled loss not in `y`.
         """
         if self._compile_loss is not None:
+            if y is None:
+                raise ValueError(
+                    "the model is compiled with a loss of your own, which reads its labels from y: give them "
+                    f"there, or compile it without a loss for that of the {self.task.name} task."
+                )
             return super().compute_loss(x, y, y_pred, sample_weight, training)
         batch = x | self._labels(y)
         if sample_weight is not None:
@@ -248,12 +253,14 @@ class TaskModel(keras.Model):
             "task": {"name": self.task.name, "config": self.task.get_config()},
             "encoder": keras.saving.serialize_keras_object(self.encoder),
             "frozen": frozen_weights(self),
+            "name": self.name,
         }
 
     @classmethod
     def from_config(cls, config):
         task = TASKS.recorded({"task": config["task"]["name"], "task_config": config["task"]["config"]})
         model = task.build_model(keras.saving.deserialize_keras_object(config["encoder"]))
+        model.name = config.get("name", model.name)
         return freeze(model, config.get("frozen", ()))
 
 

@@ -4,11 +4,13 @@ import contextlib
 import functools
 import itertools
 import math
+import random
 import shutil
 import time
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 from absl import logging
 
@@ -120,8 +122,14 @@ def train(task: Task, config: TrainingConfig, plan: Plan, run: RunDirectory, str
       ValueError: when the batch size is not divisible by the number of replicas, when there are checkpoints
         but none can be read, or when the texts of a batch do not fit into `packed_rows`.
     """
-    with StopSignal().listening() as stop, raising_own_errors():
-        return Trainer(task, config, plan, run, strategy, stop).run_phases()
+    # The seed of a run is not that of its caller, who may draw the settings of many runs.
+    drawn, drawn_by_numpy = random.getstate(), np.random.get_state()
+    try:
+        with StopSignal().listening() as stop, raising_own_errors():
+            return Trainer(task, config, plan, run, strategy, stop).run_phases()
+    finally:
+        random.setstate(drawn)
+        np.random.set_state(drawn_by_numpy)
 
 
 class Trainer:

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from kbert.config import EncoderConfig
 from kbert.encoder import ENCODER_OUTPUTS, BertEncoder
-from kbert.features import ENCODER_INPUTS
+from kbert.features import ENCODER_INPUTS, PACKED_POSITIONS
 from kbert.tasks import TASKS
 from kbert.tasks.pretraining.objectives import Pretraining
 from tests.conftest import tiny_encoder_config
@@ -270,6 +270,27 @@ def test_save_and_load(tmp_path, dtype, outputs, settings):
         for ours, theirs in zip(tf.nest.flatten(encoder(inputs)[name]), tf.nest.flatten(loaded(inputs)[name]),
                                 strict=True):  # fmt: skip
             np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_model_around_its_tensors_is_saved_and_loaded(packed, tmp_path):
+    outputs = "sequence_output" if packed else "attention_probabilities"
+    config = tiny_encoder_config(num_hidden_layers=1)
+    encoder = BertEncoder(config, "mixed_bfloat16", outputs, packed=packed)
+    model = keras.Model(encoder.input, {"last": tf.nest.flatten(encoder.output)[-1]})
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    inputs = random_inputs(config, 2, 6)
+    if packed:
+        inputs[PACKED_POSITIONS] = np.arange(12, dtype=np.int32).reshape(2, 6)
+    np.testing.assert_array_equal(model(inputs)["last"], loaded(inputs)["last"])
+
+
+def test_an_encoder_with_the_embeddings_of_another_has_no_config(encoder, tmp_path):
+    other = BertEncoder(tiny_encoder_config(hidden_size=8), embeddings=encoder.embeddings)
+    for each in (other, other.with_outputs("sequence_output")):
+        with pytest.raises(ValueError, match="has the embeddings of another encoder, which no config holds"):
+            each.save(tmp_path / "other.keras")
 
 
 @pytest.mark.slow

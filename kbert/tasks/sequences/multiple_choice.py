@@ -183,7 +183,7 @@ class MultipleChoice(Task):
         """Encoder inputs of each choice -> float32 `logits` and `probabilities`, both (batch, choices)."""
         encoder = encoder.with_outputs("pooled_output")
         inputs = {name: keras.Input((None, None), dtype="int32", name=name) for name in ENCODER_INPUTS}
-        as_batch = multiple_choice_head.ChoicesAsBatch(dtype=encoder.policy, name="choices_as_batch")
+        as_batch = multiple_choice_head.ChoicesAsBatch(name="choices_as_batch")
         encoded = encoder({name: as_batch(value) for name, value in inputs.items()})
         head = multiple_choice_head.MultipleChoiceHead(
             encoder.config, dtype=encoder.policy, name="multiple_choice"

@@ -175,7 +175,7 @@ class EmbeddingTask(Task):
         """Encoder inputs of each text -> float32 `embeddings` (batch, texts, width)."""
         encoder = encoder.with_outputs("sequence_output")
         inputs = {name: keras.Input((None, None), dtype="int32", name=name) for name in ENCODER_INPUTS}
-        as_batch = multiple_choice_head.ChoicesAsBatch(dtype=encoder.policy, name="texts_as_batch")
+        as_batch = multiple_choice_head.ChoicesAsBatch(name="texts_as_batch")
         flat = {name: as_batch(value) for name, value in inputs.items()}
         if encoder.packed:
             inputs[PACKED_POSITIONS] = keras.Input((None,), dtype="int32", name=PACKED_POSITIONS)

@@ -705,6 +705,14 @@ def test_no_clipping_is_recorded_as_null_and_reads_back_equal(write, text):
     assert OptimizerConfig(global_clipnorm=float("inf")).global_clipnorm is None
 
 
+@pytest.mark.parametrize("group", ["optimizer", "dataset", "frozen"])
+def test_no_group_of_settings_is_none(group):
+    with pytest.raises(ValueError, match=f"^{group} must not be null; leave it out for its defaults.$"):
+        FinetuningConfig(**{group: None})
+    with pytest.raises(ValueError, match="^phases must not be null"):
+        PretrainingConfig(phases=None)
+
+
 # --------------------------------------------------------------------------- files that are strange
 
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from kbert.config import ACTIVATIONS
+from kbert.encoder import BlockWithProbabilities
 from kbert.heads.multiple_choice_head import ChoicesAsBatch
 from kbert.layers.bert_embeddings import BertEmbeddings
 from kbert.layers.flat_dense import activation
@@ -98,5 +99,6 @@ def test_attention_probabilities_are_those_before_dropout():
 
 def test_saved_models_name_these_layers_by_names_that_stay():
     """A .keras file finds its classes by registered name, wherever the code lies by now."""
-    names = [keras.saving.get_registered_name(layer) for layer in (ChoicesAsBatch, PackedRows, PaddedOutput)]
-    assert names == ["kbert>ChoicesAsBatch", "kbert>PackedRows", "kbert>PaddedOutput"]
+    layers = (ChoicesAsBatch, PackedRows, PaddedOutput, BlockWithProbabilities)
+    names = [keras.saving.get_registered_name(layer) for layer in layers]
+    assert names == [f"kbert>{layer.__name__}" for layer in layers]

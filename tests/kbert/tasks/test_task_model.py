@@ -22,6 +22,12 @@ ROWS, LENGTH = 6, 8
 RNG = np.random.default_rng(11)
 
 
+@pytest.fixture(autouse=True)
+def the_same_weights():
+    """A fit learns, or does not, whichever tests ran before."""
+    keras.utils.set_random_seed(1)
+
+
 def calm_config():
     return tiny_encoder_config(num_hidden_layers=1, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
 
@@ -44,7 +50,7 @@ def make_batch(name, config):
         "next_sentence_labels": places[:, :1] % 2,
         "start_positions": places[:, 0] % real_lengths,
         "end_positions": places[:, 1] % real_lengths,
-        "label_ids": places[:, 0] % 2,
+        "label_ids": np.arange(ROWS, dtype=np.int32) % 2,  # of both classes, whatever was drawn before
         "targets": places[:, 0].astype(np.float32),
     }
     if name == "multiple_negatives_ranking":
@@ -84,6 +90,28 @@ def test_save_and_load_keep_answers_names_and_the_shared_table(case, tmp_path):
 
 
 @pytest.mark.long
+def test_two_models_of_a_task_in_one_are_saved_by_the_names_they_have(tmp_path):
+    config, task = calm_config(), SequenceClassification(("a", "b"))
+    models = [task.build_model(BertEncoder(config)) for _ in range(2)]
+    models[0].name, models[1].name = "first", "second"
+    inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in models[0].input}
+    mean = keras.layers.Average()([model(inputs)["logits"] for model in models])
+    both = keras.Model(inputs, mean)
+    both.save(tmp_path / "both.keras")
+    loaded = keras.saving.load_model(tmp_path / "both.keras")
+    batch = random_inputs(config, ROWS, LENGTH)
+    np.testing.assert_array_equal(loaded(batch), both(batch))
+    assert type(loaded.get_layer("second")) is TaskModel
+
+
+def test_a_loss_of_one_s_own_reads_its_labels_from_y(case):
+    _, model, batch = case
+    model.compile("sgd", loss={next(iter(model.output)): "mse"})
+    with pytest.raises(ValueError, match="a loss of your own, which reads its labels from y"):
+        model.test_on_batch(batch)
+    model.compile("sgd")
+
+
 def test_every_weight_of_a_task_gets_a_gradient(case):
     name, model, batch = case
     batch = {key: tf.constant(value) for key, value in batch.items()}

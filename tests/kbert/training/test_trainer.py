@@ -1,5 +1,9 @@
 """The training routine over real records: what it leaves, and what an evaluation counts."""
 
+import random
+
+import keras
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -8,6 +12,7 @@ from kbert.input_pipelines.records.record_reader import RecordRows
 from kbert.manifest import read_manifest
 from kbert.runs import checkpoint
 from kbert.runs.metrics_file import read_metrics
+from kbert.training import trainer
 from kbert.training.evaluation_step import EvaluationStep, evaluate_batches
 from tests.kbert.training.run_contents import numbers
 
@@ -31,6 +36,24 @@ def test_a_run_leaves_what_it_promises(pretraining_run):
     assert 2 * 8 * 4 < seen[0] < 2 * 8 * 24 and seen == sorted(set(seen))
     speeds = read_metrics(run.metrics_file)[-2]
     assert speeds["tokens_per_second"] > 0 and 0 < speeds["share_of_peak"] < 1
+
+
+def test_the_caller_s_random_numbers_are_its_own(monkeypatch):
+    """Who draws the settings of many runs in one program would draw the same after each."""
+
+    class Seeded:
+        def __init__(self, *arguments):
+            keras.utils.set_random_seed(1)
+
+        def run_phases(self):
+            return {"drawn": random.random(), "by_numpy": np.random.rand()}
+
+    monkeypatch.setattr(trainer, "Trainer", Seeded)
+    before = random.getstate(), np.random.get_state()
+    drawn = [trainer.train(None, None, None, None, None) for _ in range(2)]
+    assert drawn[0] == drawn[1]
+    assert random.getstate() == before[0]
+    np.testing.assert_equal(np.random.get_state(), before[1])
 
 
 @pytest.mark.slow
