@@ -16,6 +16,7 @@ from kbert.files.json_values import json_value, shown, shown_name
 CONFIG_FILE = "bert_config.json"
 # kbert's own key: settings that the original has no word for, and would refuse or read otherwise.
 _ENCODER = "kbert_encoder"
+PROBLEM_TYPE = "problem_type"  # kbert's own too, with Hugging Face's values
 _EXACT_GELU = "gelu_erf"
 # Keys of other architectures with BERT's names of tensors -> what kbert lacks for them.
 _OF_OTHERS = {

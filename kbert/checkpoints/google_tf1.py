@@ -13,6 +13,7 @@ from absl import logging
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.bert_config_file import (
     CONFIG_FILE,
+    PROBLEM_TYPE,
     encoder_values,
     read_encoder,
 )
@@ -36,7 +37,7 @@ from kbert.checks import SHORTEST_LENGTH
 from kbert.config import EncoderConfig
 from kbert.files.full_disk import full_disk_code
 from kbert.files.json_file import read_json_object
-from kbert.files.json_values import json_count, json_texts, require_once, shown_name
+from kbert.files.json_values import json_count, json_texts, json_value, require_once, shown_name
 from kbert.files.stored_tensor import StoredTensor
 from kbert.files.tensorflow_index import require_readable
 from kbert.files.whole_file import write_json
@@ -52,7 +53,7 @@ _INDEX, _DATA = ".index", ".data-"
 _SLOT = re.compile(r"(adam|lamb)_[mv]|\w*(Adam|LAMB|Momentum|RMSProp|Adagrad|Adafactor|Optimizer)\w*")
 # Keys that kbert adds to bert_config.json; the original's reader accepts any key and uses only its own.
 _LENGTH = "max_seq_length"
-_OWN_KEYS = ("labels", _LENGTH, *TEXT_KEYS)
+_OWN_KEYS = ("labels", _LENGTH, PROBLEM_TYPE, *TEXT_KEYS)
 # A part of the names in the index of another architecture's checkpoint -> what it is.
 _OTHERS = {
     b"transformer/group_0/": f"{ALBERT}; give one of BERT",
@@ -60,6 +61,7 @@ _OTHERS = {
     "by convert_electra_original_tf_checkpoint_to_pytorch.py of transformers 4",
 }
 _MOST_BYTES = 1 << 22  # of an index that are looked at
+MOVING_AVERAGE = "a moving average of a weight"
 _SLOT_OF_OPTIMIZER = "an optimizer's slot"
 _OUTPUTS = ("output_weights", "output_bias")
 NOT_IN_FILE = "not in this checkpoint; initialised if a kbert model has it"
@@ -126,7 +128,8 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
     tensors, originals = _without_wrapper(tensors, report)
     stored = Stored(tensors, originals, _training_state(tensors))
     _refuse_taggers(stored, own, report)
-    task, num_labels, _ = guess_task(stored, GOOGLE_TF1, report)
+    problem_type = json_value(own, PROBLEM_TYPE, str, config_file)
+    task, num_labels, _ = guess_task(stored, GOOGLE_TF1, problem_type, report)
     labels = json_texts(own, "labels", config_file) or [str(index) for index in range(num_labels)]
     require_once(labels, f"{config_file}: labels")
     if len(labels) != num_labels:
@@ -179,7 +182,7 @@ def _training_state(tensors):
     for name, tensor in tensors.items():
         owner, _, last = name.rpartition("/")
         if owner and last == "ExponentialMovingAverage":
-            state[name] = "a moving average of a weight"
+            state[name] = MOVING_AVERAGE
         elif owner and (owner in tensors or _SLOT.fullmatch(last)):
             state[name] = _SLOT_OF_OPTIMIZER
         elif tensor.shape == ():  # global_step, beta1_power, loss_scale, bad_steps
@@ -318,6 +321,8 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, report: Report):
     has_head = any(part_name(name) not in ("body", POOLER.name) for _, name, _ in report.taken)
     if checkpoint.labels and has_head:
         values["labels"] = list(checkpoint.labels)
+        if checkpoint.problem_type:
+            values[PROBLEM_TYPE] = checkpoint.problem_type
     if checkpoint.max_seq_length < config.max_position_embeddings:
         values[_LENGTH] = checkpoint.max_seq_length
     write_json(values | own_keys(checkpoint, has_head), folder / CONFIG_FILE)

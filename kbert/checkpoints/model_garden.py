@@ -14,11 +14,12 @@ from pathlib import Path
 from absl import logging
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.bert_config_file import CONFIG_FILE, read_encoder
+from kbert.checkpoints.bert_config_file import CONFIG_FILE, PROBLEM_TYPE, read_encoder
 from kbert.checkpoints.conversion.checks import check_sizes, decide_casing
 from kbert.checkpoints.conversion.matching import Stored, guess_task, join_attention_heads, match
 from kbert.checkpoints.conversion.names import MODEL_GARDEN
 from kbert.checkpoints.google_tf1 import (
+    MOVING_AVERAGE,
     NOT_IN_FILE,
     checkpoint_prefix,
     read_tensors,
@@ -30,7 +31,7 @@ from kbert.checkpoints.other_files import ALBERT
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
 from kbert.files.json_file import read_json_object
-from kbert.files.json_values import shown, shown_name
+from kbert.files.json_values import json_value, shown, shown_name
 from kbert.heads.parts import MASKED_LM
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import VOCABULARY_FILE, read_pieces
@@ -65,6 +66,7 @@ _HEADS = (
     (re.compile(r"^model/layer_with_weights-1/layer_with_weights-0/(\w+)$"), rf"{_OLD_HEAD}\1"),
 )
 _NOT_WEIGHTS = re.compile(r"^(optimizer|save_counter|global_step|step|train_step)(/|$)|/\.OPTIMIZER_SLOT/")
+_AVERAGE = "/.OPTIMIZER_SLOT/optimizer/average"
 # The encoders that Google published for TensorFlow 2: number of pieces -> beginning of the name.
 _VOCABULARIES = {
     30522: "bert_en_uncased",
@@ -108,7 +110,7 @@ def read_model_garden(path: Path, do_lower_case: bool | None, report: Report) ->
     stored, num_attention_heads = _by_table_names(tensors, report)
     file = folder / CONFIG_FILE
     values = read_json_object(file) if file.is_file() else {}
-    own = {key: values.pop(key) for key in TEXT_KEYS if key in values}
+    own = {key: values.pop(key) for key in (PROBLEM_TYPE, *TEXT_KEYS) if key in values}
     config = _config(file, values, stored, num_attention_heads, report)
 
     if is_hub:
@@ -121,7 +123,8 @@ def read_model_garden(path: Path, do_lower_case: bool | None, report: Report) ->
     if name := published_name(config):
         report.note(f"sizes and vocabulary are those of {name} (TF Hub, Model Garden)")
 
-    task, num_labels, heads = guess_task(stored, MODEL_GARDEN, report)
+    problem_type = json_value(own, PROBLEM_TYPE, str, file)
+    task, num_labels, heads = guess_task(stored, MODEL_GARDEN, problem_type, report)
     labels = tuple(map(str, range(num_labels))) if TASKS[task].checkpoint.has_labels else ()
     if MASKED_LM.name in heads:
         report.note(
@@ -169,7 +172,8 @@ def _by_table_names(tensors, report) -> tuple[Stored, int | None]:
     for key, tensor in tensors.items():
         object_path = key.removesuffix(_SUFFIX)
         if key == _OBJECT_GRAPH or _NOT_WEIGHTS.search(object_path) or not tensor.is_float:
-            report.left_over.append((key, "no weight of the model"))
+            is_average = _AVERAGE in object_path  # optimizer.ema of its configs
+            report.left_over.append((key, MOVING_AVERAGE if is_average else "no weight of the model"))
             continue
         name = _table_name(object_path, full_names.get(key, ""))
         if name in stored.tensors:

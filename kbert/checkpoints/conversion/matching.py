@@ -178,9 +178,15 @@ def _first_few(sentences, separator=", "):
 
 
 def guess_task(
-    stored: Stored, table: dict[str, tuple[NameRow, ...]], report: Report
+    stored: Stored, table: dict[str, tuple[NameRow, ...]], problem_type: str | None, report: Report
 ) -> tuple[str, int, set[str]]:
     """What a model is for, in a format whose files do not say it.
+
+    Args:
+      stored: the tensors.
+      table: the names in this format.
+      problem_type: what its labels are, where a config says it: the tensors do not tell several from one.
+      report: takes a note.
 
     Returns:
       (the task, the number of its labels or 0, its heads), according to the heads in the file.
@@ -197,8 +203,8 @@ def guess_task(
     if TASKS[task].checkpoint.has_labels:
         kernel = table[next(iter(heads))][0]
         num_labels = names[kernel.outside].shape[0 if kernel.transposed else -1]
-        if num_labels == 1:
-            task = TASKS.with_problem_type(task, "regression")
+        problem_type = problem_type or ("regression" if num_labels == 1 else None)
+        task = TASKS.with_problem_type(task, problem_type)
     report.note(f"heads: {', '.join(sorted(heads)) or 'none'}; read as kbert's task {task!r}")
     return task, num_labels, heads
 

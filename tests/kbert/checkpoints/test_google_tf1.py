@@ -151,6 +151,15 @@ def test_finetuned_checkpoints_are_known_by_their_heads(tmp_path, head):
     checkpoint, tensors = read_tensors(folder)
     assert (checkpoint.task, checkpoint.labels) == FINETUNED[head]
     same_weights(tensors, weights)  # the pooler too, which a model of spans has no use for
+    if checkpoint.task == "sequence_classification":  # with sigmoids it would have the same tensors
+        edit_config(folder, problem_type="multi_label_classification")
+        checkpoint = read_checkpoint(folder)
+        assert checkpoint.task == "multi_label_classification"
+        write_checkpoint(checkpoint, tmp_path / "again", "google", allow_unmatched=["problem_type"])
+        assert read_checkpoint(tmp_path / "again").task == "multi_label_classification"
+        edit_config(folder, problem_type="several")
+        with pytest.raises(ValueError, match="problem_type='several' is not known for sequence_class"):
+            read_checkpoint(folder)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.checkpoints.model_garden import published_name
@@ -161,6 +162,18 @@ def test_a_config_of_model_garden_may_say_how_texts_are_cut(tmp_path):
     assert (rules.do_lower_case, rules.strip_accents) == (True, False)
     with pytest.raises(ValueError, match="do_lower_case=False contradicts bert_config.json"):
         read_checkpoint(folder, do_lower_case=False)
+
+
+def test_moving_averages_of_model_garden_are_named(tmp_path, monkeypatch):
+    class WithAverages(tf.compat.v1.train.AdamOptimizer):
+        def _zeros_slot(self, var, slot_name, op_name):
+            super()._zeros_slot(var, "average", op_name)
+            return super()._zeros_slot(var, slot_name, op_name)
+
+    monkeypatch.setattr(tf.compat.v1.train, "AdamOptimizer", WithAverages)
+    named = foreign_files.model_garden_names(ENCODER)
+    folder = foreign_files.write_model_garden(tmp_path, named, is_trained=lambda name: True)
+    assert "a moving average of a weight" in dict(read_checkpoint(folder).report.left_over).values()
 
 
 def test_names_of_2019(tmp_path):
