@@ -5,12 +5,7 @@ from glob import has_magic
 from pathlib import Path
 
 from kbert.files.compression import find_compression
-from kbert.files.file_format import (
-    DELIMITED,
-    format_by_name,
-    require_text_format,
-    table_by_content,
-)
+from kbert.files.file_format import format_by_name, require_text_format, table_by_content
 from kbert.files.globs import folders_below, matches
 from kbert.files.json_file import parse_json
 from kbert.files.output_path import each_once
@@ -20,9 +15,10 @@ from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
 
 _COMPRESSED_TO_TEXT = 4
 _READERS = {  # of files with columns
-    **dict.fromkeys(DELIMITED, "pandas.read_csv(path)"),
+    "csv": "pandas.read_csv(path)",
+    "tsv": 'pandas.read_csv(path, sep="\\t")',
     "parquet": "pandas.read_parquet(path)",
-    "arrow": "datasets.Dataset.from_file(path).to_pandas()",
+    "arrow": "pandas.read_feather(path)",  # of the files that are known by their first bytes
 }
 
 
