@@ -2,6 +2,8 @@
 
 import hashlib
 import logging as standard_logging
+import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -60,8 +62,8 @@ class VectorRetriever:
             return self._loaded.embed(texts, task="document")
         content = hashlib.sha256(repr((weights, texts)).encode("utf-8", "surrogatepass")).hexdigest()
         path = self._folder / f"vectors-{content[:32]}.npz"
-        if path.is_file():
-            return _read(path)
+        if path.is_file() and (vectors := _read(path)) is not None:
+            return vectors
         vectors = self._loaded.embed(texts, task="document")
         with whole_file(path) as aside, open(aside, "wb") as file:
             _write(vectors, file)
@@ -96,12 +98,18 @@ def _write(vectors, file):
 
 
 def _read(path):
-    with np.load(path) as arrays:
-        if "vectors" in arrays:
-            return arrays["vectors"]
-        if "tokens" in arrays:
-            return np.split(arrays["tokens"], np.cumsum(arrays["lengths"])[:-1])
-    return sparse.csr_array(sparse.load_npz(path))
+    """The vectors of a file; None where it is damaged, as a copy that was broken off is."""
+    try:
+        with open(path, "rb") as file, np.load(file) as arrays:
+            if "vectors" in arrays:
+                return arrays["vectors"]
+            if "tokens" in arrays:
+                return np.split(arrays["tokens"], np.cumsum(arrays["lengths"])[:-1])
+            file.seek(0)
+            return sparse.csr_array(sparse.load_npz(file))
+    except (EOFError, KeyError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+        logging.warning("%s cannot be read (%s); its vectors are computed again.", path, error)
+        return None
 
 
 class Bm25Retriever:

@@ -42,6 +42,7 @@ class InBatchTask(EmbeddingTask):
     coupled: tuple[str, ...] = COUPLED
     unscored_metrics: tuple[str, ...] = ("loss", "batch_accuracy")  # what is said of rows without a score
     taught_sum = staticmethod(margin_mse_sum)  # the loss where a teacher's scores are learnt
+    of_whole_batches = ""  # what else is learnt that is no mean over rows
 
     def __init__(
         self,
@@ -78,11 +79,13 @@ class InBatchTask(EmbeddingTask):
         return ["query", "positive", *["negative"] * (number - 2)]
 
     def check_training(self, config, examples):
-        """Refuses what would make other negatives than those of whole batches without duplicates."""
+        """Refuses what would make other negatives than those of whole batches without duplicates; a teacher's
+        scores are learnt row by row."""
         num_micro_batches = config.gradient_accumulation_steps
-        if num_micro_batches > 1:
+        coupled = self.of_whole_batches if self.is_taught else "the negatives"
+        if num_micro_batches > 1 and coupled:
             raise ValueError(
-                f"gradient_accumulation_steps={num_micro_batches}: the negatives of {self.name} are those "
+                f"gradient_accumulation_steps={num_micro_batches}: {coupled} of {self.name} are those "
                 "of one micro-batch, so these would not learn what the whole batch learns; use 1 and a "
                 "smaller train_batch_size, or recompute_activations=true to save memory."
             )
@@ -94,6 +97,7 @@ class InBatchTask(EmbeddingTask):
         self.files.require_positives(examples, config.dataset, self.name)
         if self.is_taught:
             self._check_teacher(config.dataset, examples)
+            return
         self.files.warn_of_contradictions(examples)
         apart = self.files.texts_apart(examples) or []
         DistinctBatches(apart, config.train_batch_size).require_order()

@@ -159,6 +159,11 @@ class TaughtFiles(PositiveFiles):
             )
         return TaughtGroup(texts, None, tuple(numbers))
 
+    def texts_apart(self, examples):
+        """None where a teacher has scored each row: such a row learns from its own texts alone."""
+        taught = all(isinstance(example, TaughtGroup) for example in examples)
+        return None if taught else super().texts_apart(examples)
+
     def require_scores(self, examples, dataset):
         """Raises ValueError for a training example without a teacher's scores, where these are learnt."""
         for number, example in enumerate(examples, 1):

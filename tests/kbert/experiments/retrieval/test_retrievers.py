@@ -35,7 +35,7 @@ def test_vectors_find_what_a_comparison_with_all_texts_finds():
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse", "tokens"])
-def test_vectors_that_were_kept_are_read_again(tmp_path, monkeypatch, kind):
+def test_vectors_that_were_kept_are_read_again(tmp_path, monkeypatch, kind, caplog):
     made = {
         "dense": lambda vectors: vectors,
         "sparse": sparse.csr_array,
@@ -58,6 +58,12 @@ def test_vectors_that_were_kept_are_read_again(tmp_path, monkeypatch, kind):
                 assert (abs(found - expected)).sum() == 0
     model_of_others = list(retrievers.VectorRetriever(model, tmp_path / "kept").parts([*TEXTS[:9], "other"]))
     assert model.embedded == 2 * len(TEXTS) + 2 and len(model_of_others) == 2  # the first part is known
+    for number, file in enumerate(sorted((tmp_path / "kept").iterdir())):  # copies that were broken off
+        file.write_bytes(file.read_bytes()[: (0, 9, 100, -9)[number % 4]])
+    model.embedded = 0
+    for _ in range(2):
+        list(retrievers.VectorRetriever(model, tmp_path / "kept").parts(TEXTS))
+        assert model.embedded == len(TEXTS) and caplog.text.count("computed again") == len(parts[0])
 
 
 def test_vectors_are_those_of_this_version_these_weights_and_these_settings(pretraining_run, monkeypatch):

@@ -1,5 +1,7 @@
 """The losses of SPLADE against NumPy: dot products, FLOPS with its ramp, MarginMSE; words; scores."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -7,6 +9,7 @@ from scipy import sparse
 
 from kbert.config import DatasetConfig, FinetuningConfig
 from kbert.features import EXAMPLE_WEIGHTS, TARGET_FEATURE, TEACHER_SCORES
+from kbert.tasks.late_interaction.late_interaction import LateInteraction
 from kbert.tasks.sequences.number_files import NumberFiles
 from kbert.tasks.similarity.in_batch_loss import COUPLED
 from kbert.tasks.similarity.retrieval_scores import retrieval_scores
@@ -15,6 +18,7 @@ from kbert.tasks.similarity.text_similarities import DenseSimilarities
 from kbert.tasks.sparse_embedding.sparse_embedding import SparseEmbedding
 from kbert.tasks.sparse_embedding.sparse_vectors import SparseVectors
 from kbert.tasks.task import ALL_REPLICAS, Predictions
+from tests.conftest import tiny_encoder_config
 from tests.kbert.tasks.test_losses import evaluate, log_softmax
 
 ROWS, WORDS = 6, 9
@@ -154,6 +158,14 @@ def test_rows_of_a_teacher(tmp_path):
         task.check_training(config, [TextGroup(("q", "p", "n"), None)])
     with pytest.raises(ValueError, match="dataset.negatives is empty"):
         SparseEmbedding(is_taught=True).check_training(config, examples)
+    # Rows that learn from their own texts may share a batch, and micro-batches share no FLOPS.
+    task.check_training(dataclasses.replace(config, train_batch_size=4), examples * 4)
+    assert files.texts_apart(examples * 4) is None
+    changes = {"encoder": tiny_encoder_config(), "train_batch_size": 4, "gradient_accumulation_steps": 2}
+    parts = dataclasses.replace(config, **changes)
+    with pytest.raises(ValueError, match="steps=2: query_flops and document_flops of sparse_embedding are"):
+        task.check_training(parts, examples * 4)
+    LateInteraction.from_dataset(dataset).with_pooling(None).check_training(parts, examples * 4)
 
 
 def test_queries_and_documents_have_their_prompts():
