@@ -42,7 +42,7 @@ class InBatchTask(EmbeddingTask):
     coupled: tuple[str, ...] = COUPLED
     unscored_metrics: tuple[str, ...] = ("loss", "batch_accuracy")  # what is said of rows without a score
     taught_sum = staticmethod(margin_mse_sum)  # the loss where a teacher's scores are learnt
-    of_whole_batches = ""  # what else is learnt that is no mean over rows
+    batch_losses = ""  # what else is learnt that is no mean over rows
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class InBatchTask(EmbeddingTask):
         """Refuses what would make other negatives than those of whole batches without duplicates; a teacher's
         scores are learnt row by row."""
         num_micro_batches = config.gradient_accumulation_steps
-        coupled = self.of_whole_batches if self.is_taught else "the negatives"
+        coupled = self.batch_losses if self.is_taught else "the negatives"
         if num_micro_batches > 1 and coupled:
             raise ValueError(
                 f"gradient_accumulation_steps={num_micro_batches}: {coupled} of {self.name} are those "

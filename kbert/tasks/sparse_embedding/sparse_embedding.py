@@ -75,7 +75,7 @@ class SparseEmbedding(InBatchTask):
     own_settings = {"pooling": "pooling", "activation": "activation"}
     checkpoint = CheckpointKind("BertForMaskedLM")
     parts = (MASKED_LM,)
-    of_whole_batches = " and ".join(_FLOPS)  # the squares of means over a batch
+    batch_losses = " and ".join(_FLOPS)  # the squares of means over a batch
     no_scores = (*_FLOPS, *_WORDS)
     unscored_metrics = (*InBatchTask.unscored_metrics, *_FLOPS, *_WORDS)
     serving_class = SparseServing
