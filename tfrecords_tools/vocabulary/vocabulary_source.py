@@ -52,7 +52,7 @@ def read_source(
     elif do_lower_case is not None:
         raise ValueError(
             "do_lower_case has no effect on a tokenizer, whose files say it; leave it out, or write it into "
-            "its tokenizer_config.json."
+            "the tokenizer_config.json of a folder that kbert did not write."
         )
     else:
         vocabulary = read_folder(Path(str(tokenizer)), allow_unmatched)

@@ -242,6 +242,13 @@ WRONG = {
         "bert_model.ckpt needs bert_config.json and vocab.txt beside it, .*; copy them from the model that",
     ),
     "no vocabulary": (without("vocab.txt"), "bert_model.ckpt needs vocab.txt beside it, .*; copy it from"),
+    "no data": (
+        lambda folder: [
+            (folder / "bert_model.ckpt.index").rename(folder / "model.ckpt-9.index"),
+            (folder / "bert_model.ckpt.data-00000-of-00001").unlink(),
+        ],
+        "model.ckpt-9 is not a whole TF1 checkpoint",
+    ),
     "two checkpoints": (
         lambda folder: [
             shutil.copy(file, folder / file.name.replace("bert_model.ckpt", "model.ckpt-906"))

@@ -68,7 +68,9 @@ def test_tokenizer_files_alone_are_enough(tmp_path, vocabulary):
 def test_a_folder_says_its_casing_and_a_vocabulary_is_read_with_any(folder):
     assert read_source(None, folder).do_lower_case is True
     assert read_source(folder / "vocab.txt", None, do_lower_case=False).do_lower_case is False
-    with pytest.raises(ValueError, match="leave it out, or write it into its tokenizer_config.json"):
+    with pytest.raises(
+        ValueError, match="leave it out, or write it into the tokenizer_config.json of a folder that kbert"
+    ):
         read_source(None, folder, do_lower_case=False)
 
 
