@@ -21,7 +21,10 @@ from kbert.input_pipelines.json_rows import MissingColumn
 # that is never closed would make one cell of the whole rest of a CSV file.
 _LONGEST_CELL = 1 << 24
 _USUAL = {"tsv": "\t", "csv": ","}
-_AS_CSV = "set --override=dataset.file_format=csv --override='dataset.delimiter=\\t' to read it with quotes."
+_AS_CSV = (
+    "To read it with quotes, end its name in .csv, or set --override=dataset.file_format=csv where there is "
+    "a config; its tabs are seen."
+)
 _DELIMITERS = (",", ";", "\t", "|")
 _EXCEL_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # the first line of a file that is written for Excel
 
@@ -363,8 +366,8 @@ def _hint(cells, layout) -> str:
         )
     if not layout.quoted and any('"' in cell for cell in cells):
         return (
-            "TSV is read without quoting, and these rows have quotation marks. If they stand around texts "
-            f"that have line ends or tabs in them, as Excel and pandas write these: {_AS_CSV}"
+            "TSV is read without quoting, and these rows have quotation marks, which may stand around texts "
+            f"that have line ends or tabs in them, as Excel and pandas write these. {_AS_CSV}"
         )
     if layout.quoted and len(cells) > len(layout.header):
         return f'A text with {mark!r} in it has to stand in quotation marks: "one{mark} two".'

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from absl import logging
 
 from kbert.config import DatasetConfig
+from kbert.files.file_format import format_by_name
 from kbert.files.json_values import shown
 from kbert.input_pipelines.json_rows import MissingColumn, require_column
 from kbert.input_pipelines.labelled_files import stream_examples, text_cell
@@ -29,10 +30,10 @@ class Collection(NamedTuple):
 
     Fields:
       texts: the different texts of the corpus.
-      text_ids: the id of each; of equal texts the first.
+      text_ids: the id of each, of equal texts the first; then those of judged texts that the corpus lacks.
       queries: the judged queries.
       query_ids: the id of each.
-      judgments: for each query the gains of its relevant texts, above 0, by position in `texts`.
+      judgments: for each query the gains of its relevant texts, above 0, by position in `text_ids`.
       own_texts: for each query the position of the text that is the query itself, with its id and its words,
         as in ArguAna and Quora; -1 where there is none, or where that is judged relevant.
     """
@@ -51,19 +52,20 @@ def read_collection(corpus_file: str | Path, queries_file: str | Path, qrels_fil
 
     A title stands before its text, with a blank between them. Queries without a line in the qrels are left
     out: a file of queries may hold those of several splits. Empty texts are texts like any other, and said.
+    So are relevant texts that the corpus lacks, as ArguAna's does: nothing finds them, and they count.
 
     Raises:
-      ValueError: naming all lines that are wrong; for ids that stand twice or are unknown, and for a judged
-        query without a relevant text.
+      ValueError: naming all lines that are wrong; for ids that stand twice, for unknown queries, where most
+        judged texts are unknown, and for a judged query without a relevant text.
     """
     corpus = read_corpus(corpus_file)
     queries = _read_texts(queries_file, lambda record, where: text_cell(record, "text", where))
     first: dict[str, int] = {}
     position_of = {name: first.setdefault(text.whole, len(first)) for name, text in corpus.items()}
-    known = {"query-id": (queries, queries_file), "corpus-id": (corpus, corpus_file)}
-    judged = {
-        query: _gains(scores, position_of) for query, scores in _read_scores(Path(qrels_file), known).items()
-    }
+    scores = _read_scores(Path(qrels_file), queries, queries_file)
+    missing = _missing(scores, corpus, qrels_file, corpus_file)
+    position_of |= {name: position for position, name in enumerate(missing, len(first))}
+    judged = {query: _gains(own, position_of) for query, own in scores.items()}
     if alone := [query for query, gains in judged.items() if not gains]:
         raise ValueError(
             f"{qrels_file}: {len(alone):,} queries have no text with a score above 0: "
@@ -76,9 +78,27 @@ def read_collection(corpus_file: str | Path, queries_file: str | Path, qrels_fil
         for name, gains in judged.items()
     ]
     return Collection(
-        list(first), [text_ids[n] for n in range(len(first))],
+        list(first), [text_ids[n] for n in range(len(text_ids))],
         [queries[name] for name in judged], list(judged), list(judged.values()), own_texts,
     )  # fmt: skip
+
+
+def _missing(scores, corpus, qrels_file, corpus_file) -> list[str]:
+    """The judged texts that a corpus lacks. ValueError where most are, as in a file of another corpus."""
+    judged = {name: None for own in scores.values() for name in own}
+    missing = [name for name in judged if name not in corpus]
+    shown_ids = ", ".join(map(repr, missing[:_MOST_SHOWN]))
+    if 2 * len(missing) > len(judged):
+        raise ValueError(
+            f"{qrels_file}: {len(missing):,} of the {len(judged):,} texts that it judges are no _id in "
+            f"{corpus_file} ({shown_ids}); give the whole corpus of these judgments."
+        )
+    if missing:
+        logging.warning(
+            "%s judges %s texts that are no _id in %s (%s); as in BEIR, nothing finds them, and the relevant "
+            "ones count.", qrels_file, f"{len(missing):,}", corpus_file, shown_ids,
+        )  # fmt: skip
+    return missing
 
 
 def _gains(scores, position_of) -> dict[int, float]:
@@ -124,11 +144,11 @@ def _read_texts(path, read) -> dict:
     return texts
 
 
-def _read_scores(path, known) -> dict[str, dict[str, float]]:
+def _read_scores(path, queries, queries_file) -> dict[str, dict[str, float]]:
     """query -> text -> its score; the last of several counts, as in BEIR's GenericDataLoader."""
     judged: dict[str, dict[str, float]] = {}
     changed = []
-    for query, text, gain in _read_judgments(path, known):
+    for query, text, gain in _read_judgments(path, queries, queries_file):
         scores = judged.setdefault(query, {})
         if scores.get(text, gain) != gain:
             changed.append(f"{query} {text}")
@@ -141,25 +161,27 @@ def _read_scores(path, known) -> dict[str, dict[str, float]]:
     return judged
 
 
-def _read_judgments(path, known) -> Iterator[tuple[str, str, float]]:
-    """(query, text, gain) of each line; `known` has the ids of both columns, and where they are from."""
-    names = (*known, "score")
+def _read_judgments(path, queries, queries_file) -> Iterator[tuple[str, str, float]]:
+    """(query, text, gain) of each line."""
+    names = ("query-id", "corpus-id", "score")
 
     def read_row(record, label, where):
         for column in names:
             require_column(record, column, where)
-        ids = [str(record[column]) for column in known]
-        for name, (texts, source) in zip(ids, known.values(), strict=True):
-            if name not in texts:
-                raise ValueError(
-                    f"{where}: {name!r} is no _id in {source}; leave such lines out, or give all of its rows."
-                )
+        query, text = str(record["query-id"]), str(record["corpus-id"])
+        if query not in queries:
+            raise ValueError(
+                f"{where}: {query!r} is no _id in {queries_file}; leave such lines out, or give all "
+                "of its rows."
+            )
         gain = plain_number(record["score"])
         if gain is None:
             raise ValueError(f"{where}: score={shown(record['score'])} is no finite number.")
-        return *ids, gain
+        return query, text, gain
 
     columns = dataclasses.replace(_COLUMNS, text="query-id", label="score")
+    if format_by_name(path) == "tsv":  # with quotes, as BEIR reads and writes it
+        columns = dataclasses.replace(columns, file_format="csv", delimiter="\t")
     yield from _stream(path, columns, names, read_row)
 
 

@@ -33,6 +33,8 @@ def _card(collection, ranking, every, number):
     ]
     if best not in shown:
         relevant = f"relevant: {collection.text_ids[best]}, {where}"
-        texts.append(MarkedText(relevant, shortened(collection.texts[best], 300)))
+        missing = best >= len(collection.texts)
+        text = "(not in the corpus)" if missing else shortened(collection.texts[best], 300)
+        texts.append(MarkedText(relevant, text))
     facts = [Fact("nDCG@10", f"{every[number]['ndcg_at_10']:.3f}"), Fact("relevant texts", str(len(gains)))]
     return Card(tuple(texts), tuple(facts))

@@ -184,6 +184,7 @@ def test_empty_rows_are_left_out_by_a_setting_and_counted(write, caplog):
             [
                 "line 2: 1 columns where 2",
                 "TSV is read without quoting",
+                "end its name in .csv",
                 "--override=dataset.file_format=csv",
             ],
         ),

@@ -1,12 +1,16 @@
 """Collections in BEIR's files: equal texts are one, and what is wrong is named at once."""
 
+import csv
 import json
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from kbert.experiments.retrieval.collection import read_collection
+from kbert.experiments.retrieval.failures import failing_queries
+from kbert.experiments.retrieval.search import Best, scores_of_queries
 from tests.kbert.input_pipelines.tables.written_tables import every_kind
 
 CRANFIELD = Path(__file__).resolve().parents[5] / "shared" / "data" / "cranfield"
@@ -47,6 +51,34 @@ def test_of_a_pair_that_is_judged_twice_the_last_score_counts_as_in_beir(tmp_pat
         read_collection(*write(tmp_path, qrels=[*QRELS, "2\td2\t0"]))
 
 
+def test_relevant_texts_that_the_corpus_lacks_are_not_found_and_count(tmp_path, caplog):
+    found = read_collection(*write(tmp_path, qrels=[*QRELS, "q1\td9\t1", "q3\td8\t1"]))
+    assert found.judgments == [{0: 2.0, 2: 1.0}, {1: 1.0}, {3: 1.0}]
+    assert len(found.texts) == 2 and found.text_ids == ["d1", "d2", "d9", "d8"]
+    assert (
+        "qrels.tsv judges 2 texts that are no _id in" in caplog.text and "('d9', 'd8'); as in" in caplog.text
+    )
+    best = Best(3, 2, found.own_texts, found.judgments)
+    best.add(np.array([[2, 1], [1, 2], [1, 1]]), np.arange(2))
+    every = scores_of_queries(best, found.judgments)
+    assert [scores["recall_at_10"] for scores in every] == [0.5, 1.0, 0.0]
+    cards = failing_queries(found, best, every)[0].content.cards
+    assert "(not in the corpus)" in str(cards[0])
+
+
+def test_judgments_have_quotation_marks_as_beir_writes_them(tmp_path, caplog):
+    corpus = [{"_id": '<dbpedia:"Heroes"_(album)>', "text": "an album"}, *CORPUS]
+    files = write(tmp_path, corpus, qrels=[*QRELS, 'q1\t<dbpedia:"Heroes"_(album)>\t3'])
+    expected = read_collection(*files)
+    assert expected.judgments[0][0] == 3.0
+    with open(files[2], "w", newline="") as file:
+        csv.writer(file, delimiter="\t").writerows(
+            line.split("\t") for line in [*QRELS, 'q1\t<dbpedia:"Heroes"_(album)>\t3']
+        )
+    assert '"<dbpedia:""Heroes""_(album)>"' in files[2].read_text()
+    assert read_collection(*files) == expected and not caplog.text
+
+
 def test_empty_texts_are_said(tmp_path, caplog):
     found = read_collection(*write(tmp_path, corpus=[*CORPUS, {"_id": "d4", "text": ""}]))
     assert found.texts[-1] == "" and "1 texts are empty (line 4)" in caplog.text
@@ -75,7 +107,10 @@ def test_tables_are_read_as_lines(tmp_path):
 
 
 WRONG = {
-    "an unknown text": ({"qrels": [*QRELS, "q1\td9\t1"]}, ["line 6", "'d9'", "corpus.jsonl"]),
+    "another corpus": (
+        {"qrels": [QRELS[0], "q1\td1\t1", "q1\td8\t1", "q1\td9\t0"]},
+        ["qrels.tsv: 2 of the 3 texts", "corpus.jsonl ('d8', 'd9')"],
+    ),
     "an unknown query": ({"qrels": [*QRELS, "q9\td1\t1"]}, ["line 6", "'q9'", "queries.jsonl"]),
     "a query without positives": ({"qrels": [*QRELS, "q3\td1\t0"]}, ["q3", "above 0"]),
     "no number": ({"qrels": [*QRELS, "q3\td1\tyes"]}, ["line 6", "yes"]),
