@@ -161,7 +161,7 @@ def test_the_signatures_are_known(asked):
     assert set(asked.signatures) == {*asked.case.truncated, *by_ids, *asked.case.examples}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_is_exported_answers_the_same(tmp_path):
     loaded = random_task_model(CASES["pretraining"].task)
     report = export_savedmodel(loaded, tmp_path / "served")

@@ -18,6 +18,7 @@ from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests import warm_processes
+from tests.conftest import mostly_long
 from tests.kbert.checkpoints.random_checkpoint import MPNET, random_checkpoint
 from tests.kbert.input_pipelines.tables.written_tables import write_parquet
 from tfrecords_tools.trim_vocabulary import trim_vocabulary
@@ -109,7 +110,7 @@ def test_what_a_model_adds_to_texts_stays(files, tmp_path):
                 np.testing.assert_allclose(new, old, atol=1e-6)
 
 
-@pytest.mark.parametrize("prompt", ["walk", "→", "日"])
+@pytest.mark.parametrize("prompt", mostly_long(["walk", "→", "日"], ("日",)))
 def test_a_prompt_that_ends_within_a_word_keeps_the_pieces_of_that_word(prompt, tmp_path):
     """The arrow is no punctuation to BERT, so it begins a word; so does an ideograph not set apart."""
     tokens = [*BERT_TOKENS, "##s", "walk", "→", "日", "##walk", "##x"]

@@ -265,7 +265,7 @@ def test_a_model_is_saved_whatever_became_of_the_checkpoints_of_its_run(pretrain
 
 
 @pytest.mark.slow
-def test_a_model_follows_what_it_has_chosen(finetuned_run, labelled_files, tmp_path, caplog):
+def test_a_model_follows_what_it_has_chosen(finetuned_run, labelled_files, tmp_path):
     run = RunDirectory(shutil.copytree(finetuned_run.path, tmp_path / "run"))
     loaded, file = load(run.path), labelled_files[1]
     before = loaded.predict("jump the a")
@@ -273,6 +273,15 @@ def test_a_model_follows_what_it_has_chosen(finetuned_run, labelled_files, tmp_p
     assert loaded.task.settings.temperature == metrics["chosen_temperature"] != 1.0
     assert loaded.predict("jump the a") == load(run.path).predict("jump the a") != before
     loaded.evaluate(file, keep_chosen=True)  # its weights are still those of the checkpoint
+
+
+@pytest.mark.long
+def test_a_model_that_was_changed_keeps_what_was_chosen_before(
+    finetuned_run, labelled_files, tmp_path, caplog
+):
+    run = RunDirectory(shutil.copytree(finetuned_run.path, tmp_path / "run"))
+    loaded, file = load(run.path), labelled_files[1]
+    loaded.evaluate(file, keep_chosen=True)
     others = [loaded.with_max_seq_length(20), load(run.path, precision="bfloat16"), load(run.path)]
     others[2].model.set_weights([0.5 * weight for weight in loaded.model.get_weights()])
     for other, name in zip(others, ("max_seq_length", "precision", "[a-z_/0-9]+;"), strict=True):
@@ -301,6 +310,7 @@ def test_vectors_of_a_folder_that_names_no_pooling_say_so(finetuned_run, tmp_pat
     assert f"{tmp_path / 'folder'} was read without a modules.json that says how vectors" in caplog.text
 
 
+@pytest.mark.long
 def test_every_way_to_the_mean_of_a_folder_that_names_no_pooling_says_so(pretraining_run, tmp_path, caplog):
     """Also of the run that it became, and of a copy of that run."""
     folders = [tmp_path / name for name in ("folder", "run", "copy")]

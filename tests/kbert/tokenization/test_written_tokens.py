@@ -54,7 +54,7 @@ def test_a_model_of_transformers_says_it_and_a_run_does_not(finetuned_run, tmp_p
     assert f"{tmp_path / 'folder'}: texts hold [SEP] written out" in caplog.text
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_masks_are_said_where_a_signature_does_not_read_them(pretraining_run, tmp_path, caplog):
     folder, warning = tmp_path / "folder", "texts hold [MASK] written out"
     kbert.load(pretraining_run.path).save(folder, "hugging_face")

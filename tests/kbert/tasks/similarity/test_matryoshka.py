@@ -9,7 +9,7 @@ from kbert.encoder import BertEncoder
 from kbert.features import TARGET_FEATURE
 from kbert.tasks.similarity.cosine_similarity import CosineSimilarity
 from kbert.tasks.similarity.multiple_negatives_ranking import MultipleNegativesRanking
-from tests.conftest import tiny_encoder_config, tiny_finetuning_config
+from tests.conftest import mostly_long, tiny_encoder_config, tiny_finetuning_config
 from tests.kbert.checkpoints.hugging_face.test_sentence_transformers import golden
 from tests.kbert.experiments.small_rows import write_scored
 from tests.kbert.tasks.similarity.test_in_batch_loss import case, reference, require_replicas_add_up
@@ -78,7 +78,7 @@ def test_lengths_that_vectors_do_not_have_are_refused_in_fit(task):
         model.fit(make_batch("cosine_similarity", model.encoder.config), verbose=0)
 
 
-@pytest.mark.parametrize("name", ["dense_tanh", "lasttoken", "cut_to_8"])
+@pytest.mark.parametrize("name", mostly_long(["dense_tanh", "lasttoken", "cut_to_8"], ("cut_to_8",)))
 def test_vectors_are_cut_and_scaled_where_whole_ones_are(name):
     source, expected = golden(name)
     loaded, texts = kbert.load(source), expected["texts"]
