@@ -5,7 +5,7 @@ from pathlib import Path
 
 from absl import logging
 
-from kbert.checkpoints import HUGGING_FACE
+from kbert.checkpoints import HUGGING_FACE, KERAS_HUB, MODEL_GARDEN, formats
 from kbert.checkpoints.google_vocabulary import is_googles, read_google_vocabulary
 from kbert.checkpoints.hugging_face import tokenizer as tokenizer_files
 from kbert.checkpoints.hugging_face.sentence_transformers import read_encoder_alone, with_casing
@@ -18,6 +18,8 @@ from kbert.tokenization.vocabulary_files import read_vocab_file, read_vocabulary
 
 # Where a run, records, a LiteRT export and a SavedModel describe the vocabulary that lies beside.
 _DESCRIPTIONS = ("run.json", "manifest.json", "kbert.json", "assets.extra/kbert.json")
+# Formats of checkpoints with the vocabulary in a folder inside: KerasHub's presets, TF Hub's SavedModels.
+_INSIDE = (KERAS_HUB, MODEL_GARDEN)
 
 
 def read_source(
@@ -32,7 +34,7 @@ def read_source(
       vocab_file: the vocab.txt of a WordPiece vocabulary.
       tokenizer: instead of `vocab_file`: a folder with tokenizer files (WordPiece, byte-level BPE,
         SentencePiece), as Hugging Face, sentence-transformers and kbert vocab write them, or of Google's
-        TF1 or Model Garden; or a run, an export, a folder of records.
+        TF1, Model Garden, TF Hub or KerasHub; or a run, an export, a folder of records.
       do_lower_case: with `vocab_file`: lower-case texts and drop accents, umlauts, vowel signs and all other
         combining marks; true by default. In Python, None is refused where the tokens prove that they are
         cased.
@@ -77,6 +79,8 @@ def read_folder(folder: Path, allow_unmatched: Sequence[str] | str = ()) -> Base
     report = Report(HUGGING_FACE, str(folder), allow_unmatched=unmatched_patterns(allow_unmatched))
     if is_googles(folder):
         return read_google_vocabulary(folder, None, report)
+    if formats.holds_model(folder) and formats.detect_format(folder) in _INSIDE:
+        return formats.read_checkpoint(folder, allow_unmatched=allow_unmatched).vocabulary
     modules = read_encoder_alone(folder, report)
     vocabulary, _ = tokenizer_files.read_tokenizer(modules.encoder_folder, None, report)
     return with_casing(vocabulary, modules, report)

@@ -17,6 +17,7 @@ from tests.kbert.checkpoints.answers import answers, largest_difference
 from tests.kbert.checkpoints.hugging_face.test_folder import read_tensors, same_weights
 from tests.kbert.checkpoints.random_checkpoint import numbers, random_checkpoint
 from tests.places import SHARED_DATA
+from tfrecords_tools.vocabulary.vocabulary_source import read_source
 
 SHARED = SHARED_DATA / "golden" / "tensorflow"
 GOLDEN = (
@@ -281,6 +282,7 @@ def test_an_encoder_of_tf_hub(tmp_path, do_lower_case):
     same_weights(read, ENCODER)
     assert checkpoint.vocabulary.do_lower_case == do_lower_case
     assert checkpoint.encoder.num_attention_heads == 2 and checkpoint.report.format == "tf_hub"
+    assert read_source(None, tmp_path / "hub").rules == checkpoint.vocabulary.rules
     write_checkpoint(checkpoint, tmp_path / "out", "hugging_face")
     same_weights(read_tensors(tmp_path / "out")[1], ENCODER)
 
