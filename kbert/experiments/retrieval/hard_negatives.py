@@ -191,11 +191,11 @@ def _read_pairs(path, text, text_pair):
 def _as_in_corpus(pairs, corpus):
     """The pairs with their positives as the corpus has them, with a title: a document is one text. One that
     several titles have stays as it is."""
-    forms: dict[str, set[str]] = {_read(pair.text_pair): set() for pair in pairs}
+    forms: dict[str, dict[str, str]] = {_read(pair.text_pair): {} for pair in pairs}
     for text in corpus:
         for form in forms.keys() & {_read(text.alone), _read(text.whole)}:
-            forms[form].add(text.whole)
-    whole = {form: texts.pop() for form, texts in forms.items() if len(texts) == 1}
+            forms[form].setdefault(_read(text.whole), text.whole)
+    whole = {form: next(iter(texts.values())) for form, texts in forms.items() if len(texts) == 1}
     return [pair._replace(text_pair=whole.get(_read(pair.text_pair), pair.text_pair)) for pair in pairs]
 
 

@@ -155,6 +155,7 @@ def test_a_positive_in_another_form_is_no_negative(files):
 def test_a_document_is_one_text_with_its_title(files, caplog):
     documents = {"a cab": "Taxi", "a bad face": "Mask", "big dad": "Father"}
     rows = [{"text": query, "text_pair": own} for query, own in zip(("ab", "fa"), documents, strict=False)]
+    rows += [{"text": "dab", "text_pair": own} for own in ("a cab", "big dad")]
     files[0].write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     rows = [{"_id": title, "title": title, "text": text} for text, title in documents.items()]
     rows += [{"_id": "again", "title": "FATHER", "text": "big  dad"}]
@@ -164,6 +165,8 @@ def test_a_document_is_one_text_with_its_title(files, caplog):
     for row, other in ((first, second), (second, first)):
         negatives = {row["negative_1"].casefold(), row["negative_2"].casefold().replace("  ", " ")}
         assert negatives == {other["text_pair"].casefold(), "father big dad"}
+    assert "2 of 4 pairs have fewer than 2 negatives; left out. A larger range_max" in caplog.text
+    assert "relative_margin" not in caplog.text
     with pytest.raises(ValueError, match="no pair has 3 negatives"):
         mine(files, num_negatives=3, relative_margin=None, overwrite=True)
 
