@@ -139,7 +139,8 @@ def _likeness(label, other):
     if seen_text(label) == seen_text(other):
         return "look alike"
     if seen_text(label).lower() == seen_text(other).lower():
-        return "differ only in capitals"
+        unseen = "" if label.lower() == other.lower() else " and in blanks or characters that are not seen"
+        return f"differ only in capitals{unseen}"
     if (html.unescape(label), html.unescape(other)) != (label, other):
         return "differ only in how HTML writes them"
     if repaired(label) != label or repaired(other) != other:

@@ -36,6 +36,7 @@ ALIKE = {
     "another minus": ("-1", "\u22121", "with U+2212) look alike"),
     "an exponent": ("-1.000e+00", "-1", "are the same number"),
     "truth values": ("True", "true", "differ only in capitals"),
+    "truth values and a blank": ("True ", "true", "differ only in capitals and in blanks or characters"),
     "a truth value and its number": ("TRUE", "1", "are the same number"),
 }
 APART = [
