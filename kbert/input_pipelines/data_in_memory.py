@@ -10,7 +10,7 @@ from typing import Any
 
 from kbert.files.file_format import FORMATS
 from kbert.input_pipelines.python_values import plain_value, without_tensor
-from kbert.input_pipelines.tables.table_rows import class_names, named_class
+from kbert.input_pipelines.tables.table_rows import class_names, feature_classes, named_class
 
 _TO_LIST = ("to_pylist", "to_list", "tolist")  # Arrow's; Series of pandas and polars; NumPy's
 _MISSING = ("NAType", "NaTType")  # of pandas, which compare with nothing
@@ -195,7 +195,4 @@ def _classes(data, name) -> dict[str, tuple[str, ...]]:
     if hasattr(type(data), "column_names") and hasattr(type(data), "schema"):
         return class_names(data.schema.metadata, name)
     features = data.features if hasattr(type(data), "features") else None
-    if not isinstance(features, Mapping):
-        return {}
-    kinds = {column: getattr(kind, "feature", kind) for column, kind in features.items()}
-    return {column: tuple(kind.names) for column, kind in kinds.items() if getattr(kind, "names", None)}
+    return feature_classes(features) if isinstance(features, Mapping) else {}

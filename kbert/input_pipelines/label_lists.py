@@ -136,7 +136,9 @@ def from_zeros_and_ones(values: list, labels: tuple[str, ...]) -> list | None:
       ValueError: saying what is wrong, where such a list does not fit the labels.
     """
     held = [zero_or_one(value) for value in values]
-    if len(held) < 2 or None in held or any(zero_or_one(label) is not None for label in labels):
+    may_be_names = any(zero_or_one(label) is not None for label in labels)
+    fits = 2 < len(labels) == len(held)  # three of 0 and 1 would name a label twice
+    if len(held) < 2 or None in held or (may_be_names and not fits):
         return None
     if labels and len(labels) == len(held):
         return [label for label, holds in zip(labels, held, strict=True) if holds]

@@ -9,6 +9,7 @@ Source: the documentation of `convert_tf_weight_name_to_pt_weight_name` in trans
 are called weight, betas bias.
 """
 
+import os
 import re
 from pathlib import Path
 
@@ -207,12 +208,13 @@ def _without_wrapper(tensors, prefix, table, report):
     marks = (table, *(alias for alias, name in _TIED.items() if name == table))
     fronts = (sorted(_names_before(mark, tensors, prefix), key=len) for mark in marks)
     wrappers = next(filter(None, fronts), [])
-    if (
-        not wrappers
-        or not wrappers[0]
-        or wrappers[0].split(".")[-2] in {*_ENCODERS, *_OTHER_ENCODERS} - {prefix[:-1]}
-    ):
-        return tensors, {}  # those of another family keep their names, which then have no place
+    if not wrappers or not wrappers[0]:
+        return tensors, {}
+    if wrappers[0].split(".")[-2] in {*_ENCODERS, *_OTHER_ENCODERS} - {prefix[:-1]}:
+        raise ValueError(
+            f"{report.path}: the encoder's tensors begin with {shown_name(wrappers[0])}, but those of the "
+            f"family in config.json with {prefix}; use config, with its model_type, and weights of one model."
+        )
     if len(wrappers) > 1:
         raise ValueError(
             f"{report.path} holds several encoders: their names begin with "
@@ -222,7 +224,8 @@ def _without_wrapper(tensors, prefix, table, report):
     wrapper = wrappers[0]
     originals: dict[str, str] = {}
     for name in tensors:
-        plain = name.removeprefix(wrapper)
+        # A head may stand beside the encoder: module.classifier beside module.encoder.
+        plain = name[os.path.commonprefix([name, wrapper]).rfind(".") + 1 :]
         if plain in originals:
             raise ValueError(f"{shown(originals[plain])} and {shown(name)} are names of the same tensor.")
         originals[plain] = name
@@ -231,8 +234,8 @@ def _without_wrapper(tensors, prefix, table, report):
 
 
 def _names_before(mark, tensors, prefix):
-    names = [name for name in tensors if name == mark or name.endswith(f".{mark}")]
-    return {name.removesuffix(mark).removesuffix(prefix) for name in names}
+    fronts = {name.removesuffix(mark) for name in tensors if f".{name}".endswith(f".{mark}")}
+    return {front.removesuffix(prefix) if f".{front}".endswith(f".{prefix}") else front for front in fronts}
 
 
 def _refuse_other_answers(folder, tensors, report):

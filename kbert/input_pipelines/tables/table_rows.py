@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from kbert.extras import require
@@ -247,20 +247,24 @@ def class_names(metadata, file) -> dict[str, tuple[str, ...]]:
     value = parse_json(metadata[_NAMES_KEY].decode("utf-8", "replace"), where)
     info = json_value(value if isinstance(value, dict) else {}, "info", dict, where, {})
     features = json_value(info, "features", dict, where, {})
-    classes = {column: _feature_classes(feature) for column, feature in features.items()}
+    return feature_classes(features)
+
+
+def feature_classes(features: Mapping) -> dict[str, tuple[str, ...]]:
+    """As `class_names`, of the features themselves: those of `datasets`, or as their JSON has them."""
+    classes = {column: _classes(feature) for column, feature in features.items()}
     return {column: names for column, names in classes.items() if names}
 
 
-def _feature_classes(feature):
+def _classes(feature):
     """The names of a feature, or of what its lists hold; None where there are none."""
-    if isinstance(feature, list) and len(feature) == 1:  # how lists were written once
-        return _feature_classes(feature[0])
-    if not isinstance(feature, dict):
-        return None
-    if feature.get("_type") == "ClassLabel":
-        names = feature.get("names")
+    if isinstance(feature, list) and len(feature) == 1:  # a list may be written so
+        return _classes(feature[0])
+    read = feature.get if isinstance(feature, dict) else lambda key: getattr(feature, key, None)
+    if read("_type") == "ClassLabel":
+        names = read("names")
         return tuple(map(str, names)) if isinstance(names, list) else None
-    return _feature_classes(feature.get("feature"))
+    return None if feature is None else _classes(read("feature"))
 
 
 def named_class(value, names: tuple[str, ...], where: str):

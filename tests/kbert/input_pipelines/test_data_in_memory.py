@@ -4,6 +4,7 @@ import datetime
 import json
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -154,6 +155,20 @@ def test_numbers_of_classes_become_their_names():
         {"huggingface": str({"info": {"features": feature}}).replace("'", '"')}
     )
     assert [row["label"] for row in read_rows(named, "the data")] == ["loud", "quiet", None]
+
+
+@pytest.mark.parametrize("is_object", [False, True])
+def test_numbers_in_lists_become_the_names_of_their_classes(is_object):
+    """The features are those of a `datasets.Dataset`: lists are `[feature]` or objects that have it."""
+
+    class Dataset(Frame):
+        column_names = property(list)
+        features = property(lambda table: {"text": SimpleNamespace(dtype="string"), "label": feature})
+
+    names = SimpleNamespace(_type="ClassLabel", names=["quiet", "loud"])
+    feature = SimpleNamespace(feature=names) if is_object else [names]
+    rows = read_rows(Dataset({"text": ["a", "b"], "label": [[1, 0], []]}), "the data")
+    assert [row["label"] for row in rows] == [["loud", "quiet"], []]
 
 
 def test_classes_may_be_floats_or_already_their_names():

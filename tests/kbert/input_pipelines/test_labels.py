@@ -335,7 +335,8 @@ def test_an_entry_that_stands_for_no_label(value):
 @pytest.mark.parametrize("value", [[1, 0, 1], [1.0, 0.0, 1.0], [True, False, True], "[1 0 1]", "[1, 0, 1]",
     "tensor([1., 0., 1.], device='cuda:0')"])  # fmt: skip
 def test_a_zero_or_one_for_each_label(value):
-    assert label_set({"label": value}, DatasetConfig(labels=("a", "b", "c")), "here") == ("a", "c")
+    for labels in (("a", "b", "c"), ("0", "1", "2")):
+        assert label_set({"label": value}, DatasetConfig(labels=labels), "here") == (labels[0], labels[2])
     for labels in ((), ("a", "b")):
         with pytest.raises(ValueError, match="here .*looks like a 0 or 1 for each of 3 labels"):
             label_set({"label": value}, DatasetConfig(labels=labels), "here")

@@ -352,7 +352,9 @@ def test_what_is_wrong_is_one_sentence(folder, spoil, sentence):
 
 
 @pytest.mark.parametrize("prefix", ["", "bert."])
-@pytest.mark.parametrize("wrapper", ["module.", "_orig_mod.", "model.", "bert.", "module._orig_mod.encoder."])
+@pytest.mark.parametrize(
+    "wrapper", ["module.", "_orig_mod.", "model.", "bert.", "module._orig_mod.encoder.", "my_bert."]
+)
 def test_what_a_program_put_before_all_names_is_taken_off(tmp_path, weights, prefix, wrapper):
     tensors = foreign_files.hugging_face_names(weights, prefix=prefix)
     wrapped = {f"{wrapper}{name}": value for name, value in tensors.items()}
@@ -361,6 +363,22 @@ def test_what_a_program_put_before_all_names_is_taken_off(tmp_path, weights, pre
     assert {line[0] for line in checkpoint.report.taken} == wrapped.keys()
     if (wrapper, prefix) != ("bert.", ""):  # that is how a class with a head calls it
         assert f"the names begin with {wrapper}, which is taken off" in checkpoint.report.notes
+
+
+def test_a_head_beside_an_encoder_that_a_program_wrapped(tmp_path):
+    weights = foreign_files.random_weights(("pooler", "classification"))
+    tensors = foreign_files.hugging_face_names(weights, prefix="my_bert.")
+    wrapped = {f"module.{name}": value for name, value in tensors.items()}
+    folder = foreign_files.write_hugging_face(tmp_path / "m", wrapped, "BertForSequenceClassification")
+    same_weights(read_tensors(folder)[1], weights)
+
+
+@pytest.mark.parametrize("family", ["albert.", "model.distilbert."])
+def test_tensors_of_another_family_than_that_of_the_config(tmp_path, weights, family):
+    tensors = foreign_files.hugging_face_names(weights, prefix=family)
+    folder = foreign_files.write_hugging_face(tmp_path / "m", tensors, None)
+    with pytest.raises(ValueError, match=f"begin with {family}, but those of .* with bert.; use config, w"):
+        read_checkpoint(folder)
 
 
 @pytest.mark.parametrize("beside", [False, True])
