@@ -120,7 +120,7 @@ def read_hugging_face(path: Path, do_lower_case: bool | None, report: Report) ->
     report.path = str(modules.encoder_folder)
     vectors = modules.vectors
     # Pooling reads the last layer, so such folders may come without BERT's own pooler.
-    checkpoint = _read_model(
+    checkpoint, skipped = _read_model(
         modules.encoder_folder,
         do_lower_case,
         report,
@@ -129,7 +129,7 @@ def read_hugging_face(path: Path, do_lower_case: bool | None, report: Report) ->
         is_sentences=not is_alone,
         prompt_texts={} if vectors is None else vectors.prompts,
     )
-    longest = _longest(checkpoint, modules, path, report)
+    longest = _longest(checkpoint, skipped, modules, path, report)
     vocabulary = with_casing(checkpoint.vocabulary, modules, report)
     checkpoint = dataclasses.replace(
         checkpoint, source=str(path), vocabulary=vocabulary, max_seq_length=longest
@@ -150,7 +150,7 @@ def _read_plain(path, do_lower_case, report):
         )
         report.note(sentence)
         logging.warning("%s; copy all files of the folder.", sentence)
-    return _read_model(path, do_lower_case, report, activation=settings["activation_fn"])
+    return _read_model(path, do_lower_case, report, activation=settings["activation_fn"])[0]
 
 
 def _with_vectors(checkpoint, modules, path, report):
@@ -190,10 +190,9 @@ def _with_vectors(checkpoint, modules, path, report):
     )
 
 
-def _longest(checkpoint, modules, path, report):
+def _longest(checkpoint, skipped, modules, path, report):
     """The longest sequence. Of RoBERTa and those after it folders also count the rows that no token reads."""
     longest, positions = modules.max_seq_length, checkpoint.encoder.max_position_embeddings
-    skipped = FAMILIES[written_model_type(checkpoint)].skipped_positions(checkpoint.vocabulary.pad_id)
     if longest is not None and positions < longest <= positions + skipped:
         report.note(f"max_seq_length={longest} counts rows that no token reads; kbert takes {positions}")
         longest = positions
@@ -210,8 +209,8 @@ def _read_model(
     activation=None,
     is_sentences=False,
     prompt_texts=MappingProxyType({}),
-) -> BertCheckpoint:
-    """A folder of transformers.
+) -> tuple[BertCheckpoint, int]:
+    """A folder of transformers, and how many rows of its positions no token reads.
 
     Args:
       folder, do_lower_case, report: as for `read_hugging_face`.
@@ -279,7 +278,7 @@ def _read_model(
     shapes = part_shapes(shapes, "body", *stored_parts(name, parts))
     tensors = match(stored, table, encoder, shapes, optional, name, report)
     report.note(f"architecture {name}, read as kbert's task {task!r}")
-    return BertCheckpoint(
+    checkpoint = BertCheckpoint(
         source=str(folder),
         encoder=encoder,
         task=task,
@@ -290,6 +289,7 @@ def _read_model(
         report=report,
         activation=own_activation,
     )
+    return checkpoint, skipped
 
 
 def _meaning(config, name, labels, activation, stored, is_sentences, folder, report):

@@ -158,7 +158,9 @@ class TokenizerFiles:
         steps = self.steps("post_processor", "processors")
         # One of bytes moves offsets alone.
         packing = [step for step in steps if step.get("type") != "ByteLevel"] or [{}]
-        is_ours = len(packing) == 1 and _packs_as_ours(packing[0], vocabulary, self.has_segments)
+        has_berts = vocabulary.kind == "wordpiece" and vocabulary.pair_separators == 1
+        has_segments = self.has_segments or (has_berts and self.model_type is None)
+        is_ours = len(packing) == 1 and _packs_as_ours(packing[0], vocabulary, has_segments)
         if self.rules is not None and not is_ours:
             special = vocabulary.special_tokens
             between = " ".join([special.sep] * vocabulary.pair_separators)
@@ -178,10 +180,8 @@ def _packs_as_ours(processor, vocabulary, has_segments):
     own = _roberta_processor(vocabulary) if vocabulary.pair_separators == 2 else _bert_processor(vocabulary)
     if processor.get("type") == own["type"]:  # without all keys the package takes a Roberta's for a Bert's
         return processor.keys() >= own.keys() and all(processor[key] == own[key] for key in ("cls", "sep"))
-    # The segments of RoBERTa's family and ModernBERT have no meaning: files number them one way or the other.
-    segments = (1,) if vocabulary.kind == "wordpiece" else (0, 1)
-    if has_segments:
-        segments = (2 - vocabulary.pair_separators,)
+    # Segments without a meaning are numbered one way or the other.
+    segments = (2 - vocabulary.pair_separators,) if has_segments else (0, 1)
     expected = [_template(vocabulary, segment) for segment in segments]
     tokens = processor.get("special_tokens")
     return (

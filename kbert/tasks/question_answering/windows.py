@@ -10,8 +10,10 @@ from kbert.features import MAX_CONTEXT, PIECE_OFFSETS, SPAN_FEATURES
 from kbert.late_tensorflow import tf
 from kbert.tasks.question_answering.squad_files import Question
 from kbert.tokenization import window_packer
+from kbert.tokenization.character_classes import WHITE_SPACE
 
 _QUESTIONS_AT_ONCE = 512
+_BLANKS_BEFORE = f"^[{WHITE_SPACE}]+"
 
 
 class ContextWindows(NamedTuple):
@@ -64,7 +66,8 @@ class WindowMaker:
         ids, starts, ends = pieces.ids, pieces.starts, pieces.ends
         if context_ids is not None:
             ids, starts, ends = (tf.gather(values, context_ids) for values in (ids, starts, ends))
-        queries = self._tokenizer(questions)
+        # Byte-level BPE makes tokens of blanks. transformers' run_qa.py cuts them off too.
+        queries = self._tokenizer(tf.strings.regex_replace(questions, _BLANKS_BEFORE, ""))
         windows = self._packer(ids, queries, pad_to_longest)
         positions = window_packer.context_positions(windows)
         offsets = tf.stack(

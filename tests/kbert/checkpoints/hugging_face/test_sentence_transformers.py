@@ -90,6 +90,14 @@ def test_without_a_length_it_is_the_tokenizers_or_the_positions(folder):
     assert read_checkpoint(folder).max_seq_length == 12
 
 
+def test_a_length_that_counts_the_row_of_padding(folder):
+    """As of KLUE's RoBERTas with WordPieces, which are written as a BERT of one segment."""
+    roberta = {"model_type": "roberta", "architectures": ["RobertaModel"], "pad_token_id": 0}
+    edit(folder / "config.json", **roberta, type_vocab_size=1)
+    edit(folder / "sentence_bert_config.json", max_seq_length=16)
+    assert read_checkpoint(folder).max_seq_length == 15
+
+
 @pytest.mark.parametrize("known", [(), ("sentence_bert_config.json",), ABSENT], ids=len)
 def test_a_cache_is_believed_only_where_it_says_that_the_hub_lacks_a_file(folder, tmp_path, caplog, known):
     """Where programs have asked for some files alone, others may be on the hub."""

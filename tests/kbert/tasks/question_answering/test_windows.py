@@ -13,6 +13,7 @@ from kbert.tasks.question_answering.squad_files import Answer, Question
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.kbert.tokenization import reference_offsets
+from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary
 from tests.kbert.tokenization.test_window_packer import reference_is_max_context, reference_spans
 
 LETTERS = "abcdeno"
@@ -109,6 +110,16 @@ def test_an_answer_inside_of_a_piece_becomes_longer_and_one_of_spaces_none(answe
     else:
         offsets = features["piece_offsets"][0]
         assert context[offsets[start, 0] : offsets[end, 1]] == learnt
+
+
+def test_blanks_before_a_question_are_none_of_its_tokens():
+    task, inputs = (
+        QuestionAnswering(unanswerable=True, max_query_length=3),
+        TextInputs(bpe_vocabulary([("n", "o")]), 24),
+    )
+    rows = [task.examples_to_features([about("a no", question=f"{blanks}no a?")], inputs)[0]
+            for blanks in ("", " \n\u3000 ")]  # fmt: skip
+    np.testing.assert_array_equal(*(features["input_ids"] for features in rows))
 
 
 def test_many_questions_are_cut_into_parts_that_change_nothing(monkeypatch):
