@@ -17,6 +17,8 @@ CONFIG_FILE = "bert_config.json"
 # kbert's own key: settings that the original has no word for, and would refuse or read otherwise.
 _ENCODER = "kbert_encoder"
 PROBLEM_TYPE = "problem_type"  # kbert's own too, with Hugging Face's values
+SEVERAL_LABELS = "multi_label_classification"
+_PROBLEM_TYPES = ("single_label_classification", SEVERAL_LABELS, "regression")
 _EXACT_GELU = "gelu_erf"
 # Keys of other architectures with BERT's names of tensors -> what kbert lacks for them.
 _OF_OTHERS = {
@@ -24,6 +26,16 @@ _OF_OTHERS = {
     "use_bottleneck": "MobileBERT's bottlenecks",
 }
 _UNUSED = ("backward_compatible", "preset", "description")  # the first is Model Garden's
+
+
+def read_problem_type(values: dict, path) -> str | None:
+    """What labels are: "regression", "multi_label_classification", or None where each example has one."""
+    problem_type = json_value(values, PROBLEM_TYPE, str, path)
+    if problem_type not in (None, *_PROBLEM_TYPES):
+        raise ValueError(
+            f"{path}: problem_type={shown(problem_type)} is not known; expected {', '.join(_PROBLEM_TYPES)}."
+        )
+    return None if problem_type == "single_label_classification" else problem_type
 
 
 def read_encoder(values: dict, path, report: Report) -> EncoderConfig:

@@ -16,6 +16,7 @@ from kbert.checkpoints.bert_config_file import (
     PROBLEM_TYPE,
     encoder_values,
     read_encoder,
+    read_problem_type,
 )
 from kbert.checkpoints.conversion.checks import (
     check_sizes,
@@ -37,7 +38,7 @@ from kbert.checks import SHORTEST_LENGTH
 from kbert.config import EncoderConfig
 from kbert.files.full_disk import full_disk_code
 from kbert.files.json_file import read_json_object
-from kbert.files.json_values import json_count, json_texts, json_value, require_once, shown_name
+from kbert.files.json_values import json_count, json_texts, require_once, shown_name
 from kbert.files.stored_tensor import StoredTensor
 from kbert.files.tensorflow_index import require_readable
 from kbert.files.whole_file import write_json
@@ -130,7 +131,7 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
     tensors, originals = _without_wrapper(tensors, report)
     stored = Stored(tensors, originals, _training_state(tensors))
     _refuse_taggers(stored, own, report)
-    problem_type = json_value(own, PROBLEM_TYPE, str, config_file)
+    problem_type = read_problem_type(own, config_file)
     task, num_labels, _ = guess_task(stored, GOOGLE_TF1, problem_type, report)
     labels = json_texts(own, "labels", config_file) or [str(index) for index in range(num_labels)]
     require_once(labels, f"{config_file}: labels")

@@ -14,7 +14,7 @@ from pathlib import Path
 from absl import logging
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.bert_config_file import CONFIG_FILE, PROBLEM_TYPE, read_encoder
+from kbert.checkpoints.bert_config_file import CONFIG_FILE, PROBLEM_TYPE, read_encoder, read_problem_type
 from kbert.checkpoints.conversion.checks import check_sizes, decide_casing
 from kbert.checkpoints.conversion.matching import Stored, guess_task, join_attention_heads, match
 from kbert.checkpoints.conversion.names import MODEL_GARDEN
@@ -31,7 +31,7 @@ from kbert.checkpoints.other_files import ALBERT
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
 from kbert.files.json_file import read_json_object
-from kbert.files.json_values import json_value, shown, shown_name
+from kbert.files.json_values import shown, shown_name
 from kbert.heads.parts import MASKED_LM
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import VOCABULARY_FILE, read_pieces
@@ -123,7 +123,7 @@ def read_model_garden(path: Path, do_lower_case: bool | None, report: Report) ->
     if name := published_name(config):
         report.note(f"sizes and vocabulary are those of {name} (TF Hub, Model Garden)")
 
-    problem_type = json_value(own, PROBLEM_TYPE, str, file)
+    problem_type = read_problem_type(own, file)
     task, num_labels, heads = guess_task(stored, MODEL_GARDEN, problem_type, report)
     labels = tuple(map(str, range(num_labels))) if TASKS[task].checkpoint.has_labels else ()
     if MASKED_LM.name in heads:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.bert_config_file import SEVERAL_LABELS, read_problem_type
 from kbert.checkpoints.conversion.checks import MASKED_LM_KEYS, require_bert, require_berts_blocks
 from kbert.checkpoints.conversion.own_keys import OwnKeys, own_keys, pop_own_keys
 from kbert.checkpoints.hugging_face import modernbert
@@ -47,8 +48,6 @@ _ACTIVATIONS_BACK = {"gelu_erf": "gelu", "gelu": "gelu_new"} | {
     name: name for name in ("relu", "tanh", "linear")
 }
 
-SEVERAL_LABELS = "multi_label_classification"
-_PROBLEM_TYPES = ("single_label_classification", SEVERAL_LABELS, "regression")
 # Of ElectraForMultipleChoice, what makes one vector of a sequence: transformers' defaults.
 _SUMMARY = {"summary_type": "first", "summary_use_proj": True, "summary_activation": "gelu"}
 # Rates that transformers has beside those of the layers -> what takes hidden_dropout_prob for it.
@@ -120,7 +119,7 @@ def parse_config(values: dict, path, report: Report) -> HuggingFaceConfig:
         num_labels=json_count(values, "num_labels", path),
         label2id=json_value(values, "label2id", dict, path),
         skipped_positions=skipped,
-        problem_type=_problem_type(values, path),
+        problem_type=read_problem_type(values, path),
         own=own,
         activation=config_activation(values, path),
     )
@@ -236,15 +235,6 @@ def label_names(names: dict, path) -> tuple[str, ...]:
     labels = tuple(str(names[index]) for index in ids)
     require_once(labels, f"{path}: id2label")
     return labels
-
-
-def _problem_type(values, path):
-    problem_type = json_value(values, "problem_type", str, path)
-    if problem_type not in (None, *_PROBLEM_TYPES):
-        raise ValueError(
-            f"{path}: problem_type={shown(problem_type)} is not known; expected {', '.join(_PROBLEM_TYPES)}."
-        )
-    return None if problem_type == "single_label_classification" else problem_type
 
 
 def build_config(checkpoint: BertCheckpoint) -> dict:

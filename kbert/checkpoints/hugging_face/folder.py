@@ -10,11 +10,12 @@ from types import MappingProxyType
 from absl import logging
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.bert_config_file import SEVERAL_LABELS
 from kbert.checkpoints.conversion.checks import check_sizes, require_same, require_same_masked_lm
 from kbert.checkpoints.conversion.matching import match
 from kbert.checkpoints.conversion.names import CLASSIFIER_POOLER, rows
 from kbert.checkpoints.conversion.resizing import POSITION_TABLE, as_bert
-from kbert.checkpoints.hugging_face.config import SEVERAL_LABELS, build_config, label_names, parse_config
+from kbert.checkpoints.hugging_face.config import build_config, label_names, parse_config
 from kbert.checkpoints.hugging_face.cross_encoder import (
     CROSS_ENCODER,
     REGRESSION,

@@ -58,7 +58,7 @@ _ENDS = {
     "bias": "bias",
 }
 _ENCODERS = ("bert", "distilbert", "electra", "roberta", "mpnet")
-_OTHER_ENCODERS = ("albert", "camembert", "deberta", "mobilebert", "nomic_bert", "transformer", "xlnet")
+_OTHER_ENCODERS = ("albert", "camembert", "deberta", "mobilebert", "nomic_bert", "xlnet")
 # The layers beside the encoder. Whatever stands in front of them, or of the encoder, is the name of a model.
 _HEADS = (
     "cls",
@@ -213,7 +213,8 @@ def _without_wrapper(tensors, prefix, table, report):
     if wrappers[0].split(".")[-2] in {*_ENCODERS, *_OTHER_ENCODERS} - {prefix[:-1]}:
         raise ValueError(
             f"{report.path}: the encoder's tensors begin with {shown_name(wrappers[0])}, but those of the "
-            f"family in config.json with {prefix}; use config, with its model_type, and weights of one model."
+            f"family in config.json with {prefix}; use config, with its model_type, and weights of one "
+            "model. Where a program of your own calls the encoder so, save it with its own save_pretrained."
         )
     if len(wrappers) > 1:
         raise ValueError(

@@ -11,7 +11,7 @@ from kbert.features import ENCODER_INPUTS, Feature
 from kbert.files.json_values import shown
 from kbert.input_pipelines import labelled_files, text_reader
 from kbert.input_pipelines.distinct_batches import TextsApart
-from kbert.input_pipelines.label_lists import begins_a_list, listed_words
+from kbert.input_pipelines.label_lists import listed_words
 from kbert.input_pipelines.labels import PAIR_LABELS, NoLabel, number_label, plain_number
 from kbert.tasks.files import ROW_SETTINGS, Files
 
@@ -231,7 +231,7 @@ def _two_texts(record, dataset, where):
 def _require_no_lists(texts, where):
     """Refuses lists that a program, such as pandas, printed into cells."""
     for text in texts:
-        if listed_words(text) or begins_a_list(text):
+        if text.startswith("[") and listed_words(text):  # "(Yesterday)" may be a title
             raise ValueError(
                 f"{where} has {text[:80]!r} as a text, which looks like a list of texts; write a row, or a "
                 "column of dataset.negatives, for each."

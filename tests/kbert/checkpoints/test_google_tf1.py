@@ -158,8 +158,10 @@ def test_finetuned_checkpoints_are_known_by_their_heads(tmp_path, head):
         write_checkpoint(checkpoint, tmp_path / "again", "google", allow_unmatched=["problem_type"])
         assert read_checkpoint(tmp_path / "again").task == "multi_label_classification"
         edit_config(folder, problem_type="several")
-        with pytest.raises(ValueError, match="problem_type='several' is not known for sequence_class"):
+        with pytest.raises(ValueError, match="bert_config.json: problem_type='several' is not known"):
             read_checkpoint(folder)
+        edit_config(folder, problem_type="single_label_classification")
+        assert read_checkpoint(folder).task == "sequence_classification"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ EXEMPT = {
     "kbert/checkpoints/conversion/names.py": "names of parts in other people's files",
     "kbert/checkpoints/model_garden.py": "names of parts in other people's files",
     "kbert/config/finetuning_config.py": "the default of a config's task",
-    "kbert/checkpoints/hugging_face/config.py": "Hugging Face's own words",
+    "kbert/checkpoints/bert_config_file.py": "Hugging Face's own words",
 }
 # "encoder" is a key of configs, "masked_lm" a layer, "next_sentence" a count in statistics, "sentence_order"
 # a strategy of the data tools, "pretraining" a stage of the quickstart.

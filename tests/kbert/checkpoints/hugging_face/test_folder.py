@@ -353,7 +353,7 @@ def test_what_is_wrong_is_one_sentence(folder, spoil, sentence):
 
 @pytest.mark.parametrize("prefix", ["", "bert."])
 @pytest.mark.parametrize(
-    "wrapper", ["module.", "_orig_mod.", "model.", "bert.", "module._orig_mod.encoder.", "my_bert."]
+    "wrapper", ["module.", "_orig_mod.", "model.", "bert.", "module._orig_mod.encoder.", "transformer."]
 )
 def test_what_a_program_put_before_all_names_is_taken_off(tmp_path, weights, prefix, wrapper):
     tensors = foreign_files.hugging_face_names(weights, prefix=prefix)

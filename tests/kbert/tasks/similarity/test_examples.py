@@ -33,6 +33,8 @@ def test_pairs_with_scores_and_triplets_are_read(tmp_path):
     assert list(MultipleNegativesRanking.files.read_examples(triplets, TRIPLETS)) == [
         TextGroup(("x", "y", "z"), None)
     ]
+    titled = write(tmp_path / "titles.jsonl", {"a": "x", "b": '("Yesterday")', "n": "['a'].join(b)"})
+    assert len(list(MultipleNegativesRanking.files.read_examples(titled, TRIPLETS))) == 1
     unlabelled = CosineSimilarity.files.read_examples(scored, PAIRS, with_labels=False)
     assert list(unlabelled) == [TextGroup(("x", "y"), None)]
 
