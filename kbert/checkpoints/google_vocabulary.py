@@ -26,7 +26,7 @@ def is_googles(folder: Path) -> bool:
     has_checkpoint = any(folder.glob("*.data-00000-of-*"))
     if (folder / "config.json").is_file():
         return has_config and has_checkpoint
-    return has_config or has_checkpoint
+    return has_checkpoint or (has_config and not (folder / "tokenizer.json").is_file())
 
 
 def read_google_vocabulary(

@@ -24,8 +24,8 @@ _QUOTES = "„“”‚‘’«»–—…€°§¿¡£©®"
 _LATIN_2 = "ÁÄÇÉËÍÎÓÔÖÚÜÝßáâäçéëíîóôöúüýĂăĄąĆćČčĎďĐđĘęĚěĹĺĽľŁłŃńŇňŐőŔŕŘřŚśŞşŠšŢţŤťŮůŰűŹźŻżŽž"
 # Encodings of old, and how a run of characters beyond ASCII looks in a text that is in one of them.
 _OLD = {
-    "cp1254": rf"[ÂÇĞÎİÖŞÛÜâçğîıöşûü{_QUOTES}]{{1,2}}",
-    "cp1252": rf"[À-ÖØ-öø-ÿŒœŠšŽžŸ{_QUOTES}]{{1,2}}",
+    "cp1254": rf"[ÂÇĞÎİÖŞÛÜâçğîıöşûü{_QUOTES}]{{1,5}}",
+    "cp1252": rf"[À-ÖØ-öø-ÿŒœŠšŽžŸ{_QUOTES}]{{1,3}}",
     "cp1250": rf"[{_LATIN_2}{_QUOTES}]{{1,3}}",
     "cp1251": rf"[А-ЯЁІЇЄ]?[а-яёіїє]+|[А-ЯЁІЇЄ]+|[№{_QUOTES}]+",
     "cp1253": rf"[Α-ΫΆΈ-Ώ]?[ΐ-ώ]+|[Α-ΫΆΈ-Ώ]+|[{_QUOTES}]+",
@@ -38,13 +38,8 @@ _OLD = {
 }
 # Two to four bytes of UTF-8 as characters, but for those that also stand beside each other by right.
 _MISREAD = re.compile("Ã[¡-ª¬-º¼-¿€ƒ„†‡ˆ‰ŠŒŽ•˜™šœžŸ]|Â[£-©«®-±»¿]|â€[™œ˜“”¦¢\x9d]|ð[Ÿ\x9f]")
-_WITHOUT_LATIN = (
-    "cp949",
-    "cp932",
-    "gb18030",
-    "cp950",
-    "cp1256",
-)  # a run that touches a Latin letter is none of theirs
+# A run that touches a Latin letter is none of theirs.
+_WITHOUT_LATIN = ("cp949", "cp932", "gb18030", "cp950", "cp1256")
 _ENOUGH_RUNS = 0.6  # of all runs have to look right
 
 
@@ -109,15 +104,22 @@ def holds_utf8(beginning: bytes, encoding: str) -> bool:
 
 def is_misread(text: str) -> bool:
     """Whether a text looks as if its UTF-8 had been read as Latin-1, Windows-1252 or -1251: "cafÃ©"."""
-    if _MISREAD.search(text):
-        return True
-    shaped = sum(map(len, _SHAPED.findall(text)))
-    return shaped >= _SURE_OF_SHAPE and shaped > _MOST_OF_TEXT * sum(not char.isascii() for char in text)
+    shaped, others = _shaped_characters(text)
+    return bool(_MISREAD.search(text)) or (shaped >= _SURE_OF_SHAPE and _is_most(shaped, others))
 
 
 def repaired(text: str) -> str:
-    """The text that was misread; any other as it is."""
-    return text if text.isascii() else _SHAPED.sub(_repaired_character, text)
+    """A text whose UTF-8 was read so as it was before; one with a few such characters ("Різне") as it is."""
+    return _SHAPED.sub(_repaired_character, text) if _is_most(*_shaped_characters(text)) else text
+
+
+def _shaped_characters(text):
+    """The number of characters that have the shape of UTF-8 that was misread, and of all beyond ASCII."""
+    return sum(map(len, _SHAPED.findall(text))), sum(not char.isascii() for char in text)
+
+
+def _is_most(shaped, others):
+    return shaped > _MOST_OF_TEXT * others
 
 
 def _repaired_character(shaped):

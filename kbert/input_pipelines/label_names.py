@@ -143,10 +143,12 @@ def _likeness(label, other):
         return f"differ only in capitals{unseen}"
     if (html.unescape(label), html.unescape(other)) != (label, other):
         return "differ only in how HTML writes them"
-    if repaired(label) != label or repaired(other) != other:
+    if seen_text(repaired(label)) == seen_text(repaired(other)):
         return "differ only in their encoding: UTF-8 was read as another one and saved"
     if seen_text(label).strip(_ENDS).lower() == seen_text(other).strip(_ENDS).lower():
         return "differ only in marks at their ends"
+    if {seen_text(label).lower(), seen_text(other).lower()} & {*_TRUTH}:
+        return "are the same truth value"
     if _number_between_marks(label) is not None or _number_between_marks(other) is not None:
         return "are the same number"
     return "differ only in hyphens, underscores or blanks"

@@ -46,7 +46,7 @@ _HEADS_OF_TEXTS = frozenset(
     "text text1 text2 sentence sentence1 sentence2 question question1 question2 body review tweet comment "
     "content title message premise hypothesis query anchor document passage positive answer".split()
 )
-# Of these, the ones that say beside two texts whether they belong together.
+# The heads of labels that say beside two texts whether they belong together.
 PAIR_LABELS = ("label", "labels", "score")
 _NAME = re.compile(r"[^\W\d]\w*")  # a name of a column that stands in no list
 _FEW_ROWS = 20  # of which any may have a label and a text of one word alone

@@ -160,7 +160,7 @@ def hard_negatives(
 
 
 def _no_label(record, dataset, where):
-    """Of a file of training, in which a header once more is no row."""
+    """None: pairs have no label. A reader with one, as of a file of training, refuses a header once more."""
 
 
 def _read_pairs(path, text, text_pair):

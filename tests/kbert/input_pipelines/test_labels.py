@@ -11,7 +11,7 @@ from pyarrow import parquet
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.data_files import data_as_files
 from kbert.input_pipelines.label_checks import judge_labels, judge_several_labels
-from kbert.input_pipelines.label_names import sorted_labels
+from kbert.input_pipelines.label_names import near_labels, sorted_labels
 from kbert.input_pipelines.labels import NoLabel, class_label, label_set, number_label
 from kbert.tasks.files import ONE_LABEL_FILES, SEVERAL_LABELS_FILES
 from kbert.tasks.sequences.number_files import NumberFiles
@@ -37,7 +37,7 @@ ALIKE = {
     "an exponent": ("-1.000e+00", "-1", "are the same number"),
     "truth values": ("True", "true", "differ only in capitals"),
     "truth values and a blank": ("True ", "true", "differ only in capitals and in blanks or characters"),
-    "a truth value and its number": ("TRUE", "1", "are the same number"),
+    "a truth value and its number": ("TRUE", "1", "are the same truth value"),
 }
 APART = [
     ("C", "C+"),
@@ -100,6 +100,19 @@ def test_labels_that_mean_the_same_are_refused_with_the_pair(with_source, pair):
     assert f"{one!r} (2 times" in message and f"{other!r} (1 time" in message and why in message
     assert "dataset.labels" in message
     assert completed(path, labels=(one, other, "x")) == (one, other, "x"), "where both are meant"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "why"),
+    [
+        ("Різне", "різне", "in capitals"),  # its first two letters have the shape of UTF-8 that was misread
+        ("Вільний час", "Вільний-час", "in hyphens, underscores or blanks"),
+        ("Різне", "Різне.", "in marks at their ends"),
+        ("café", "cafÃ©", "in their encoding: UTF-8 was read as another one and saved"),
+    ],
+)
+def test_labels_that_may_be_one_are_shown_with_the_reason(one, other, why):
+    assert near_labels({one: 4, other: 3}).endswith(f" differ only {why}")
 
 
 @pytest.mark.parametrize("pair", APART, ids=map("|".join, APART))
