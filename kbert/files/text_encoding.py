@@ -27,20 +27,26 @@ _OLD = {
     "cp1254": rf"[ÂÇĞÎİÖŞÛÜâçğîıöşûü{_QUOTES}]{{1,5}}",
     "cp1252": rf"[À-ÖØ-öø-ÿŒœŠšŽžŸ{_QUOTES}]{{1,3}}",
     "cp1250": rf"[{_LATIN_2}{_QUOTES}]{{1,3}}",
+    # Before Cyrillic, whose small letters have its bytes: five letters have other forms at a word's end.
+    "cp1255": rf"[אבגדהוזחטיכלמנסעפצקרשת]*[אבגדהוזחטילסעקרשתךםןףץ]|[{_QUOTES}]+",
     "cp1251": rf"[А-ЯЁІЇЄ]?[а-яёіїє]+|[А-ЯЁІЇЄ]+|[№{_QUOTES}]+",
     "cp1253": rf"[Α-ΫΆΈ-Ώ]?[ΐ-ώ]+|[Α-ΫΆΈ-Ώ]+|[{_QUOTES}]+",
     "cp850": r"[äöüÄÖÜßáàâåçéèêëíìîïñóòôúùû]",
     "cp932": r"[\u3000-ヿ一-鿿！-～]+",  # first: its kana are Hangul in cp949, while Hangul are no kana
-    "cp949": r"[가-힣]+",
+    "euc-jp": r"[\u3000-ヿ一-鿿！-～]+",
+    "cp949": r"[가-힣ㄱ-ㅣ]+",
     "gb18030": r"[一-鿿，。！？、：；“”（）《》]+",
     "cp950": r"[一-鿿，。！？、：；「」『』（）《》]+",
     "cp1256": r"[ء-ْ،؛؟]+",
 }
 # Two to four bytes of UTF-8 as characters, but for those that also stand beside each other by right.
 _MISREAD = re.compile("Ã[¡-ª¬-º¼-¿€ƒ„†‡ˆ‰ŠŒŽ•˜™šœžŸ]|Â[£-©«®-±»¿]|â€[™œ˜“”¦¢\x9d]|ð[Ÿ\x9f]")
+# What others have not: all else is cp1252's; Chinese and Korean give kanji, and single jamo other kana.
+_MUST_HOLD = {"cp1254": "[ğışĞİŞ]", "euc-jp": "[も-ん]"}
 # A run that touches a Latin letter is none of theirs.
-_WITHOUT_LATIN = ("cp949", "cp932", "gb18030", "cp950", "cp1256")
+_WITHOUT_LATIN = ("cp949", "cp932", "euc-jp", "gb18030", "cp950", "cp1255", "cp1256")
 _ENOUGH_RUNS = 0.6  # of all runs have to look right
+_AS_GOOD = 0.02  # a share that is less by this is as good: a loanword or two; the first of these is taken
 
 
 def _characters(encoding):
@@ -138,8 +144,10 @@ def likely_encoding(content: bytes) -> str | None:
     A guess for messages: the reader is shown what it gives.
     """
     scores = {encoding: _score(content, encoding, looks) for encoding, looks in _OLD.items()}
-    best = max(scores, key=scores.__getitem__)
-    return best if scores[best] >= _ENOUGH_RUNS else None
+    best = max(scores.values())
+    if best < _ENOUGH_RUNS:
+        return None
+    return next(encoding for encoding, score in scores.items() if score >= best - _AS_GOOD)
 
 
 def _score(content, encoding, looks) -> float:
@@ -147,8 +155,8 @@ def _score(content, encoding, looks) -> float:
         text = content.decode(encoding)
     except UnicodeDecodeError:
         return 0.0
-    if encoding == "cp1254" and not re.search("[ğışĞİŞ]", text):
-        return 0.0  # all else it shares with cp1252
+    if not re.search(_MUST_HOLD.get(encoding, ""), text):
+        return 0.0
     touching = r"[A-Za-z]*" if encoding in _WITHOUT_LATIN else ""
     runs = re.findall(rf"{touching}[^\x00-\x7f]+{touching}", text)
     return sum(bool(re.fullmatch(looks, run)) for run in runs) / max(len(runs), 1)

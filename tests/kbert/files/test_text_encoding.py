@@ -1,12 +1,14 @@
 """Encodings of text files: what is read, and what is named where it cannot be."""
 
 import gzip
+from pathlib import Path
 
 import pytest
 
 from kbert.files.text_encoding import BLOCK, is_misread, is_text_encoding, likely_encoding, repaired
 from kbert.files.text_file import find_encoding, read_lines
 
+DECLARATIONS = Path("../shared/data/text_multilingual/udhr")
 LINES = ["text,label", "schön \U0001f600,gut", "的 \u2028 x,y"]
 CONTENT = "\n".join(LINES)
 MARKED = ("utf-8-sig", "utf-16", "utf-32")
@@ -56,7 +58,9 @@ def test_half_a_character_of_utf_16_is_an_error(tmp_path):
         *[("cp1254", "aldığı ürün kırıktı, ışığı yanmıyor"), ("cp1252", "blóðþrýstingur")],
         *[("cp950", "客服態度很差"), ("cp1256", "خدمة سيئة، لا أنصح"), ("gb18030", "客服态度很差")],
         *[("cp1252", "það er mál á Íslandi"), ("cp932", "これはペンです。日本語")],
-        *[("gb18030", "你好，世界。"), ("cp949", "안녕하세요 세계")],
+        *[("gb18030", "你好，世界。"), ("cp949", "안녕하세요 세계"), ("cp1251", "спасибо, мир")],
+        *[("cp1255", "שלום לכולם, שירות טוב מאוד"), ("euc-jp", "荷物が届きません")],
+        ("cp949", "배송이 늦네요 ㅋㅋㅋ ㅠㅠ"),
     ],
 )
 def test_the_likely_encoding_is_named_with_what_it_gives(tmp_path, encoding, text):
@@ -67,6 +71,23 @@ def test_the_likely_encoding_is_named_with_what_it_gives(tmp_path, encoding, tex
         list(read_lines(path))
     assert f"iconv -f {encoding.upper()} -t UTF-8" in str(error.value) and text[:20] in str(error.value)
     assert "line 2 is not UTF-8 (byte 0x" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "languages"),
+    [
+        *[("cp1252", "cat dan deu_1901 fin fra isl ita nob por_BR spa swe"), ("cp1250", "ces pol slk")],
+        *[("cp1251", "bul rus ukr srp_cyrl"), ("cp1253", "ell_monotonic"), ("cp1254", "tur")],
+        *[("cp1255", "heb"), ("cp1256", "arb"), ("cp932", "jpn"), ("euc-jp", "jpn"), ("cp949", "kor")],
+        *[("gb18030", "cmn_hans"), ("cp950", "cmn_hant"), ("cp850", "deu_1901 fra spa")],
+    ],
+)
+def test_long_texts_are_named_by_their_encodings(encoding, languages):
+    if not DECLARATIONS.exists():
+        pytest.skip("no declarations of human rights in many languages")
+    for language in languages.split():
+        text = (DECLARATIONS / f"{language}.txt").read_text(encoding="utf-8")[:8000]
+        assert likely_encoding(text.encode(encoding, "ignore")) == encoding, language
 
 
 @pytest.mark.parametrize(
