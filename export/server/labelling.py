@@ -98,6 +98,7 @@ def _scores(service, request, inputs, examples, truncate, raw):
         )
     own = [label.decode() for label in answer["label"]] if "label" in others else [None] * len(examples)
     scores, raw_scores = (answer[name].reshape(len(examples), -1) for name in (output, raw_output))
+    service.finite(raw_scores, "inputs[{}]".format)
     return raw_scores if raw else scores, raw_scores, own
 
 

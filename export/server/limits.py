@@ -5,6 +5,8 @@ from typing import Annotated
 
 from kbert.bounds import NO_FLAG, Bounds
 
+_LARGEST = 2**31 - 1  # of the bytes of a message of gRPC; as seconds it is far within what threads can wait
+
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
@@ -26,7 +28,8 @@ class Limits:
       timeout_seconds: how long a request may wait and run.
 
     Raises:
-      ValueError: for a limit that is not above 0, or one body that is above all together.
+      ValueError: for a limit that is not above 0 or too large for gRPC or a clock, or one body that is above
+        all together.
     """
 
     max_batch_tokens: int = 8192
@@ -45,9 +48,13 @@ class Limits:
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
-            if getattr(self, field.name) <= 0 and field.name != "grace_seconds":
+            value, is_grace = getattr(self, field.name), field.name == "grace_seconds"
+            is_bounded = field.name == "max_message_bytes" or field.name.endswith("_seconds")
+            # Not-a-number is neither.
+            if not (value > 0 or (is_grace and value == 0)) or (is_bounded and value > _LARGEST):
                 raise ValueError(
-                    f"{field.name}={getattr(self, field.name)} is not a limit; expected a number above 0."
+                    f"{field.name}={value} is not a limit; expected a number "
+                    f"{'from' if is_grace else 'above'} 0{f' to {_LARGEST}' * is_bounded}."
                 )
         if self.max_message_bytes > self.max_pending_bytes:
             raise ValueError(

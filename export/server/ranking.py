@@ -130,7 +130,8 @@ def _by_pairs(service, request, query, texts, truncate):
     signature, output = model.pair_number
     names = (_RAW, output) if _RAW in model.signatures[signature].outputs else (output,)
     answer = _pair_outputs(service, request, query, texts, truncate, names)
-    return answer[names[0]].reshape(-1), answer[output].reshape(-1)
+    numbers = service.finite(answer[names[0]].reshape(-1))
+    return numbers, answer[output].reshape(-1)
 
 
 def _pair_outputs(service, request, query, texts, truncate, names):

@@ -41,7 +41,8 @@ _LIMITS = Limits()
 _NAME = re.compile(r"(?!.{101})[\w.-]*[\w-][\w.-]*(/[\w.-]*[\w-][\w.-]*)?")
 _HOST_NAME = re.compile(r"[\w.-]+")  # as it stands in a request's Host, without its port
 # `*`, or what browsers send as Origin (RFC 6454): a scheme, a host, perhaps a port.
-_ORIGIN = re.compile(r"\*|[a-z][a-z0-9+.-]*://[^\s/]+", re.IGNORECASE)
+_ORIGIN = re.compile(r"\*|[a-z][a-z0-9+.-]*://[^\s/*]+", re.IGNORECASE)
+_USUAL_PORT = re.compile(r"https://.*:443|http://.*:80", re.IGNORECASE)  # which browsers leave out (RFC 6454)
 
 
 class DevelopmentServer:
@@ -179,10 +180,11 @@ class _HttpServer(uvicorn.Server):
 
 def _require_origins(origins) -> None:
     for origin in origins:
-        if not _ORIGIN.fullmatch(origin):
+        if not _ORIGIN.fullmatch(origin) or _USUAL_PORT.fullmatch(origin):
             raise ValueError(
                 f"cors_origins={origin[:100]!r}; expected a scheme, a host and perhaps a port, as in "
-                "https://app.example:3000, or * for every page."
+                "https://app.example:3000, or * alone for every page. Browsers leave out :443 of https and "
+                ":80 of http."
             )
 
 

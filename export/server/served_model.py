@@ -4,6 +4,7 @@ So there is one engine: the session by which TensorFlow Serving runs models, and
 export.
 """
 
+import contextlib
 import dataclasses
 import math
 import pathlib
@@ -62,9 +63,10 @@ class ServedModel:
     def __init__(self, path: str, name: str):
         self.path, self.name = str(path), name
         folder = version_folder(pathlib.Path(path))
-        with tempfile.TemporaryDirectory(prefix="kbert_serve_") as aside:
-            _TEMPORARY_FOLDERS.append(aside)
+        with contextlib.ExitStack() as stack:
             if folder is None:
+                aside = stack.enter_context(tempfile.TemporaryDirectory(prefix="kbert_serve_"))
+                _TEMPORARY_FOLDERS.append(aside)
                 folder = _exported(self.path, pathlib.Path(aside) / "1")
             number = version_number(folder)
             self.version = 1 if number is None else number

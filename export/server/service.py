@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from kbert.cli.warn_once import warn_once
+from kbert.inference.finite_numbers import require_finite_answers
 from kbert.tasks.late_interaction.late_serving import MASK, VECTORS
 from kbert.tasks.signatures.signature import TRUNCATED
 from kbert.tasks.sparse_embedding.sparse_serving import INDICES, WEIGHTS
@@ -83,7 +84,8 @@ class Service:
                 "NOT_FOUND", f"{self.model.name} gives no vectors of texts; ask it by :predict."
             )
         rows = self._whole_rows(request, prompt.before(texts), truncate, max_tokens, name_text)
-        return self.run_rows(request, signature, rows, ("embedding",))["embedding"]
+        vectors = self.run_rows(request, signature, rows, ("embedding",))["embedding"]
+        return self.finite(vectors, name_text)
 
     def sparse_vectors(
         self,
@@ -99,7 +101,9 @@ class Service:
         if signature is None:
             raise RequestError("NOT_FOUND", f"{self.model.name} gives no sparse vectors of texts.")
         rows = self._whole_rows(request, prompt.before(texts), truncate, None, name_text)
-        return self.run_rows(request, signature, rows, (INDICES, WEIGHTS))
+        words = self.run_rows(request, signature, rows, (INDICES, WEIGHTS))
+        self.finite(words[WEIGHTS], name_text)
+        return words
 
     def _whole_rows(self, request, texts, truncate, max_tokens, name_text):
         """The token ids of texts, each a row; refuses one that would be cut, unless it may be."""
@@ -141,7 +145,18 @@ class Service:
                 f"{name_text(int(answer[TRUNCATED].argmax()))} has more tokens than are answered of a "
                 f"{task}; send a shorter one, or allow truncation."
             )
-        return [vectors[mask == 1] for vectors, mask in zip(answer[VECTORS], answer[MASK], strict=True)]
+        rows = zip(answer[VECTORS], answer[MASK], strict=True)
+        return self.finite([vectors[mask == 1] for vectors, mask in rows], name_text)
+
+    def finite(self, values, name_text: Callable[[int], str] = "texts[{}]".format):
+        """The numbers of each text. `RequestError` where they are not finite: they are no JSON, rank nothing,
+        and a store of vectors would keep them."""
+        try:
+            for index, row in enumerate(values):
+                require_finite_answers([row], self.model.path, name=name_text(index))
+        except ValueError as error:
+            raise RequestError("INTERNAL", str(error)) from None
+        return values
 
     def run_rows(self, request: Request, signature: str, rows: dict, outputs: tuple[str, ...]) -> dict:
         """Runs a signature that takes token ids, a row for each text or pair: output name -> array."""

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from export.server import served_model
 from export.server.gate import is_key, require_key
 from export.server.limits import Limits
 from export.server.prompts import prompt_for
@@ -102,11 +103,18 @@ def test_of_two_headers_of_which_one_may_come_neither_counts(asked, name, first,
     assert answer.startswith(b"HTTP/1.1 400 ") and f"2 headers {name}; send one".encode() in answer
 
 
-def test_a_body_that_may_be_sent_fits_among_all_bodies(asked_model_dir):
+def test_a_body_that_may_be_sent_fits_among_all_bodies(asked_model_dir, monkeypatch):
     with pytest.raises(ValueError, match=r"max_message_bytes=11 is above max_pending_bytes=10"):
         Limits(max_message_bytes=11, max_pending_bytes=10)
+    nan, inf = float("nan"), float("inf")
+    for wrong in ({"max_message_bytes": 2**31, "max_pending_bytes": 2**32}, {"grace_seconds": inf},
+                  {"grace_seconds": nan}, {"timeout_seconds": 1e10}, {"max_texts": 0}):  # fmt: skip
+        with pytest.raises(ValueError, match="is not a limit; expected a number"):
+            Limits(**wrong)
+    assert Limits(grace_seconds=0, max_pending_bytes=2**32).max_pending_bytes == 2**32
     body = json.dumps({"instances": TEXTS * 20}).encode()
     limits = Limits(max_message_bytes=len(body), max_pending_bytes=len(body))
+    monkeypatch.setattr(served_model, "tempfile", None)  # an export is served from a disk that is read-only
     with DevelopmentServer(asked_model_dir, MODEL, 0, 0, limits=limits) as server:
         for packing, sent in (("identity", body), ("gzip", gzip.compress(body, mtime=0))):
             asked = Asked(server.rest_api_port)
@@ -182,7 +190,13 @@ def test_pages_of_named_origins_may_ask(asked, asked_model_dir):
             assert told["Access-Control-Allow-Origin"] is None
 
 
-@pytest.mark.parametrize("origin", ["app.example", "https://app.example/", "https://app.example/page", ""])
+@pytest.mark.parametrize(
+    "origin",
+    [
+        *("app.example", "https://app.example/", "https://app.example/page", ""),
+        *("https://*.app.example", "https://app.example:443", "http://app.example:80"),
+    ],
+)
 def test_what_is_no_origin_is_refused(asked_model_dir, origin):
     with pytest.raises(ValueError, match="cors_origins=.*expected a scheme, a host"):
         DevelopmentServer(asked_model_dir, MODEL, 0, 0, cors_origins=(origin,))

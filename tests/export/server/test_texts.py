@@ -11,6 +11,7 @@ import tensorflow as tf
 import kbert
 from export.export_savedmodel import export_savedmodel
 from export.server import served_model
+from export.server.batch_queue import BatchQueue
 from export.server.limits import Limits
 from export.server.running import DevelopmentServer
 from export.server.served_model import ServedModel
@@ -213,6 +214,27 @@ def test_texts_are_ranked_as_in_python(ranking):
     assert [one["index"] for one in answer["results"]] == order[:2]
     assert answer["results"][0]["document"] == {"text": texts[order[0]]}
     assert [one["index"] for one in loaded.rank("jump", texts)] == order
+
+
+def test_numbers_that_are_not_finite_are_an_error(vectors, labels, monkeypatch):
+    run = BatchQueue.run
+
+    def damaged(*arguments):
+        outputs = run(*arguments).items()
+        return {
+            name: value * np.float32("nan") if value.dtype.kind == "f" else value for name, value in outputs
+        }
+
+    monkeypatch.setattr(BatchQueue, "run", damaged)
+    for (asked, _), path, body in (
+        (vectors, "/embed", {"inputs": "a"}),
+        (vectors, "/v1/embeddings", {"input": "a", "encoding_format": "base64"}),
+        (vectors, "/rerank", {"query": "a", "texts": ["b"]}),
+        (vectors, "/similarity", {"inputs": {"source_sentence": "a", "sentences": ["b"]}}),
+        (labels, "/predict", {"inputs": "a"}),
+    ):
+        status, answer = asked.post(path, body)
+        assert status == 500 and "gives numbers that are not finite (NaN or infinite)" in json.dumps(answer)
 
 
 @pytest.mark.parametrize(
