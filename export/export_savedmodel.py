@@ -30,7 +30,7 @@ from kbert.tokenization import text_ops as tokenizer_ops
 
 from . import serving_model
 from .deployment import model_card, warmup_requests
-from .deployment.docker_line import docker_command
+from .deployment.docker_line import docker_command, served_name
 from .deployment.measurements import measure
 from .folder_names import ABOUT_FILE, EXTRA_FOLDER, write_labels
 from .gate import answer_check, op_gate, run_texts, session_check, stored_weights
@@ -99,7 +99,7 @@ def export_savedmodel(
 
     with activity("reading the model"):
         model = serving_model.ServingModel(source, precision, attention, dimensions)
-        name = base.resolve().name
+        name = served_name(base)
     if text_ops == "core" and model.loaded.vocabulary.kind == "sentencepiece":
         raise ValueError(
             f"text_ops=core: {model.loaded.source} has a SentencePiece model, which needs the ops of "

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import shlex
 from pathlib import Path
 
@@ -10,6 +11,12 @@ from ..gate.server_releases import releases_from
 # Otherwise memory of past batches is kept in one pool a thread, and x86 processors without VNNI go without
 # oneDNN; see docs/serving_speed.md.
 ENVIRONMENT = {"MALLOC_ARENA_MAX": "2", "TF_ENABLE_ONEDNN_OPTS": "1"}
+
+
+def served_name(base: Path) -> str:
+    """What TensorFlow Serving calls the model in a folder: the folder's name, of letters that its image, its
+    flags and the paths of its REST take as they are."""
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", base.resolve().name)
 
 
 def docker_command(base: Path, model_name: str, min_server_version: str | None) -> str:

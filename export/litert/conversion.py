@@ -78,11 +78,13 @@ def converted(
         try:
             content = converter.convert()
         except ConverterError as error:
-            missing = re.findall(r"^(?:Custom|Flex|TF Select) ops: (.+)$", str(error), re.MULTILINE)
-            raise ValueError(
-                "the model needs ops that the stock LiteRT library does not have: "
-                f"{', '.join(missing) or error}; nothing was exported."
-            ) from None
+            missing = ", ".join(
+                re.findall(r"^(?:Custom|Flex|TF Select) ops: (.+)$", str(error), re.MULTILINE)
+            )
+            reason = f"LiteRT's converter refuses the model: {error}"
+            if missing:
+                reason = f"the model needs ops that the stock LiteRT library does not have: {missing}"
+            raise ValueError(f"{reason}; nothing was exported.") from None
         return with_row_scales(content, _tables(path)) if quantization == INT8 else content
 
 

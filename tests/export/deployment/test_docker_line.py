@@ -1,15 +1,18 @@
 """The line for Docker, which reads a mount as a line of CSV."""
 
 import csv
+import re
 import shlex
 
 import pytest
 
-from export.deployment.docker_line import docker_command
+from export.deployment.docker_line import docker_command, served_name
 
 
-@pytest.mark.parametrize("name", ["sst2", "a,b", 'a"b', "my model's"])
+@pytest.mark.parametrize("name", ["sst2", "a,b", 'a"b', "my model's", "отзывы"])
 def test_docker_mounts_the_folder_whatever_it_is_called(tmp_path, name):
-    words = shlex.split(docker_command(tmp_path / name, name, None))
+    served = served_name(tmp_path / name)
+    assert re.fullmatch(r"[\w.-]+", served, re.ASCII)  # its image splits MODEL_NAME at blanks
+    words = shlex.split(docker_command(tmp_path / name, served, None))
     (fields,) = csv.reader([words[words.index("--mount") + 1]])
-    assert fields == ["type=bind", f"source={tmp_path / name}", f"target=/models/{name}", "readonly"]
+    assert fields == ["type=bind", f"source={tmp_path / name}", f"target=/models/{served}", "readonly"]
