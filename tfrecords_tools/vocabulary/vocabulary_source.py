@@ -5,10 +5,9 @@ from pathlib import Path
 
 from absl import logging
 
-from kbert.checkpoints import HUGGING_FACE, KERAS_HUB, MODEL_GARDEN, formats
-from kbert.checkpoints.google_vocabulary import is_googles, read_google_vocabulary
+from kbert.checkpoints import HUGGING_FACE, KERAS_HUB, MODEL_GARDEN, formats, google_vocabulary
+from kbert.checkpoints.hugging_face import sentence_transformers
 from kbert.checkpoints.hugging_face import tokenizer as tokenizer_files
-from kbert.checkpoints.hugging_face.sentence_transformers import read_encoder_alone, with_casing
 from kbert.checkpoints.report import Report, unmatched_patterns
 from kbert.checks import require_single
 from kbert.files.json_file import read_json_object
@@ -77,10 +76,10 @@ def read_folder(folder: Path, allow_unmatched: Sequence[str] | str = ()) -> Base
             if isinstance(description, dict) and {"fingerprint", "do_lower_case"} <= description.keys():
                 return read_vocabulary(file.parent, description)
     report = Report(HUGGING_FACE, str(folder), allow_unmatched=unmatched_patterns(allow_unmatched))
-    if is_googles(folder):
-        return read_google_vocabulary(folder, None, report)
+    if google_vocabulary.is_googles(folder):
+        return google_vocabulary.read_google_vocabulary(folder, None, report)
     if formats.holds_model(folder) and formats.detect_format(folder) in _INSIDE:
         return formats.read_checkpoint(folder, allow_unmatched=allow_unmatched).vocabulary
-    modules = read_encoder_alone(folder, report)
+    modules = sentence_transformers.read_encoder_alone(folder, report)
     vocabulary, _ = tokenizer_files.read_tokenizer(modules.encoder_folder, None, report)
-    return with_casing(vocabulary, modules, report)
+    return sentence_transformers.with_casing(vocabulary, modules, report)

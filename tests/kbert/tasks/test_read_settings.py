@@ -21,7 +21,7 @@ CAFE = ("café", "walk", "look", "see", "go", "1", "0")
 # Another value than the default, for every field of a dataset.
 CHANGED = {
     "text": "other", "text_pair": "other", "label": "label2", "choices": ("c1", "c0"),
-    "negatives": ("c0",), "scores": "other", "column_names": HEADER[::-1], "labels": ("1", "0"),
+    "negatives": ("label2",), "scores": "other", "column_names": HEADER[::-1], "labels": ("1", "0"),
     "positive_label": "0",
     "label_separator": ";", "file_format": "parquet", "tag_scheme": "none", "document": "other",
     "sentence": "other", "skip_short_rows": True, "skip_unlabelled": True, "skip_empty_rows": True,
