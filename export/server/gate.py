@@ -19,7 +19,7 @@ from .unpacking import BodyRefused, unpacked
 
 # Answered without a key: whether the server lives, and the page that asks for the key.
 _OPEN = re.compile(r"/|/health|/ping|/v2/health/(live|ready)|/page/.*")
-# Of Azure's clients of OpenAI, and it changes no answer.
+# Of clients of Azure, and it changes no answer.
 _HARMLESS_PARAMETERS = {"api-version"}
 # Those that are read: of two, nobody knows which counts, here and at a proxy (RFC 9112, 3.2).
 _SINGLE_HEADERS = (b"host", b"authorization", b"content-encoding")

@@ -4,7 +4,6 @@ So there is one engine: the session by which TensorFlow Serving runs models, and
 export.
 """
 
-import contextlib
 import dataclasses
 import math
 import pathlib
@@ -63,10 +62,9 @@ class ServedModel:
     def __init__(self, path: str, name: str):
         self.path, self.name = str(path), name
         folder = version_folder(pathlib.Path(path))
-        with contextlib.ExitStack() as stack:
+        with tempfile.TemporaryDirectory(prefix="kbert_serve_") as aside:
+            _TEMPORARY_FOLDERS.append(aside)
             if folder is None:
-                aside = stack.enter_context(tempfile.TemporaryDirectory(prefix="kbert_serve_"))
-                _TEMPORARY_FOLDERS.append(aside)
                 folder = _exported(self.path, pathlib.Path(aside) / "1")
             number = version_number(folder)
             self.version = 1 if number is None else number

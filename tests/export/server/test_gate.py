@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from export.server import served_model
 from export.server.gate import is_key, require_key
 from export.server.limits import Limits
 from export.server.prompts import prompt_for
@@ -103,7 +102,7 @@ def test_of_two_headers_of_which_one_may_come_neither_counts(asked, name, first,
     assert answer.startswith(b"HTTP/1.1 400 ") and f"2 headers {name}; send one".encode() in answer
 
 
-def test_a_body_that_may_be_sent_fits_among_all_bodies(asked_model_dir, monkeypatch):
+def test_a_body_that_may_be_sent_fits_among_all_bodies(asked_model_dir):
     with pytest.raises(ValueError, match=r"max_message_bytes=11 is above max_pending_bytes=10"):
         Limits(max_message_bytes=11, max_pending_bytes=10)
     nan, inf = float("nan"), float("inf")
@@ -114,7 +113,6 @@ def test_a_body_that_may_be_sent_fits_among_all_bodies(asked_model_dir, monkeypa
     assert Limits(grace_seconds=0, max_pending_bytes=2**32).max_pending_bytes == 2**32
     body = json.dumps({"instances": TEXTS * 20}).encode()
     limits = Limits(max_message_bytes=len(body), max_pending_bytes=len(body))
-    monkeypatch.setattr(served_model, "tempfile", None)  # an export is served from a disk that is read-only
     with DevelopmentServer(asked_model_dir, MODEL, 0, 0, limits=limits) as server:
         for packing, sent in (("identity", body), ("gzip", gzip.compress(body, mtime=0))):
             asked = Asked(server.rest_api_port)
