@@ -110,22 +110,23 @@ def holds_utf8(beginning: bytes, encoding: str) -> bool:
 
 def is_misread(text: str) -> bool:
     """Whether a text looks as if its UTF-8 had been read as Latin-1, Windows-1252 or -1251: "cafÃ©"."""
-    shaped, others = _shaped_characters(text)
-    return bool(_MISREAD.search(text)) or (shaped >= _SURE_OF_SHAPE and _is_most(shaped, others))
+    if text.isascii():  # as most lines of most files
+        return False
+    return bool(_MISREAD.search(text)) or _num_shaped(text) >= _SURE_OF_SHAPE
 
 
 def repaired(text: str) -> str:
     """A text whose UTF-8 was read so as it was before; one with a few such characters ("Різне") as it is."""
-    return _SHAPED.sub(_repaired_character, text) if _is_most(*_shaped_characters(text)) else text
+    return _SHAPED.sub(_repaired_character, text) if _num_shaped(text) else text
 
 
-def _shaped_characters(text):
-    """The number of characters that have the shape of UTF-8 that was misread, and of all beyond ASCII."""
-    return sum(map(len, _SHAPED.findall(text))), sum(not char.isascii() for char in text)
-
-
-def _is_most(shaped, others):
-    return shaped > _MOST_OF_TEXT * others
+def _num_shaped(text):
+    """How many characters have the shape of UTF-8 that was misread, where these are most of those beyond
+    ASCII; else 0."""
+    shaped = sum(map(len, _SHAPED.findall(text)))
+    if not shaped or shaped <= _MOST_OF_TEXT * sum(not char.isascii() for char in text):
+        return 0
+    return shaped
 
 
 def _repaired_character(shaped):
