@@ -16,7 +16,6 @@ from .request import Request, invalid
 from .service import Service
 from .tensors import read_tensor, write_tensor
 
-_NUM_THREADS = 32
 _MAX_ERROR = 600  # characters: the text travels in a header, of which clients take 8 KB
 _LAST_PORT = 65535
 
@@ -30,7 +29,8 @@ def start_grpc_server(service, metrics, host: str, port: int, api_key: str | Non
     # Otherwise bytes of a client that are no message leave a traceback in the log.
     std_logging.getLogger("grpc._common").setLevel(std_logging.CRITICAL)
     server = grpc.server(
-        futures.ThreadPoolExecutor(_NUM_THREADS, thread_name_prefix="grpc"),
+        # A thread for each request that is let in: what waits for one would be in no log and no time-out.
+        futures.ThreadPoolExecutor(service.limits.max_pending, thread_name_prefix="grpc"),
         options=[
             ("grpc.so_reuseport", 0),  # otherwise a second server shares a taken port and steals requests
             ("grpc.max_receive_message_length", service.limits.max_message_bytes),

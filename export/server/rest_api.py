@@ -21,7 +21,8 @@ from .vertex_routes import VertexRoutes
 
 
 def make_app(service: Service, metrics: Metrics, vertex: VertexRoutes) -> FastAPI:
-    """The application; paths run in threads, and wait there for the queue."""
+    """The application. What asks the model runs in a thread and waits there for the queue; the rest, which
+    only tells, runs on the loop: all threads may be waiting."""
     app = FastAPI(
         title=f"kbert serve: {service.model.name}",
         version=kbert.__version__,

@@ -1,17 +1,21 @@
 // The page to try a model: the names of a signature's inputs and outputs decide what is shown of it.
 
-import { VIEWS } from "/page/views.js";
-import { byId, element } from "/page/elements.js";
+import { VIEWS } from "./views.js";
+import { byId, element } from "./elements.js";
 
 const state = { signatures: {}, info: {}, view: null, name: "", key: "" };
 
 class Refused extends Error {}
 
+// Paths are relative, for a proxy may serve this page below a path of its own.
 async function ask(path, body) {
   const headers = state.key ? { authorization: `Bearer ${state.key}` } : {};
   const options = body === undefined ? { headers } : { headers, method: "POST", body: JSON.stringify(body) };
   const response = await fetch(path, options);
-  if (response.status === 401) byId("key").hidden = false;
+  if (response.status === 401) {
+    byId("key").hidden = false;
+    byId("links").hidden = true; // a link brings no key
+  }
   const answer = await response.json();
   const error = answer.error?.message ?? answer.error;
   if (!response.ok) throw new Refused(`The server refuses this (${response.status}): ${error}`);
@@ -19,11 +23,11 @@ async function ask(path, body) {
 }
 
 async function start() {
-  state.info = await ask("/info");
+  state.info = await ask("info");
   const model = encodeURIComponent(state.info.model_id);
-  const { metadata } = await ask(`/v1/models/${model}/metadata`);
+  const { metadata } = await ask(`v1/models/${model}/metadata`);
   state.signatures = metadata.signature_def.signature_def;
-  state.path = `/v1/models/${model}:predict`;
+  state.path = `v1/models/${model}:predict`;
   byId("model").textContent = `${state.info.model_id}, version ${state.info.version}`;
   document.title = `${state.info.model_id} - kbert serve`;
   const names = Object.keys(state.signatures).sort((a, b) => (b === "serving_default") - (a === "serving_default"));
@@ -81,7 +85,7 @@ function field(name) {
 async function showPieces(area, place) {
   const text = area.value;
   try {
-    const [pieces] = text ? await ask("/tokenize", { inputs: text }) : [[]];
+    const [pieces] = text ? await ask("tokenize", { inputs: text }) : [[]];
     if (area.value !== text) return; // another answer is on its way
     const shown = pieces.filter((piece) => !piece.special);
     place.replaceChildren(...(shown.length ? [`${shown.length} tokens: `] : []), ...shown.map((piece) =>
@@ -123,7 +127,7 @@ async function send(event) {
     const quoted = JSON.stringify(body).replaceAll("'", "'\\''");
     const header = state.key ? '-H "Authorization: Bearer $KBERT_API_KEY" ' : "";
     byId("request").querySelector("pre").textContent =
-      `curl ${header}-d '${quoted}' ${location.origin}${path}`;
+      `curl ${header}-d '${quoted}' ${new URL(path, document.baseURI)}`;
     byId("request").hidden = false;
   } catch (error) {
     const message = error instanceof Refused ? error.message : `No answer: ${error.message}`;

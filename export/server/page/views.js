@@ -1,7 +1,7 @@
 // What is shown of an answer. Each view: title; fits(signature); show(row, asked, info, outputs) -> elements.
 
-import { bars, byId, element, marked } from "/page/elements.js";
-import { findEntities } from "/page/entities.js";
+import { bars, byId, element, marked } from "./elements.js";
+import { findEntities } from "./entities.js";
 
 const has = (signature, ...outputs) => outputs.every((name) => name in signature.outputs);
 const takes = (signature, ...inputs) => inputs.every((name) => name in signature.inputs);
@@ -79,6 +79,6 @@ export const VIEWS = [
   { title: "Labels", fits: (s) => takes(s, "text") && has(s, "probabilities") && (has(s, "label") || has(s, "labels")), show: labelsOf },
   { title: "Number", fits: (s) => takes(s, "text") && ["cosine", "probability", "prediction"].some((name) => has(s, name)), show: numberOf },
   { title: "Compare vectors", fields: ["query", "lines"], fits: () => false, show: vectorsOf,
-    request: (asked) => ["/embed", { inputs: [asked.query, ...asked.lines], truncate: false }] },
+    request: (asked) => ["embed", { inputs: [asked.query, ...asked.lines], truncate: false }] },
   { title: "By name", fits: () => true, show: (row) => [element("pre", {}, JSON.stringify(row, null, 1))] },
 ];

@@ -91,7 +91,7 @@ def add_open_inference_paths(app: FastAPI, service: Service) -> None:
     tags: list[str | Enum] = ["Open Inference Protocol"]
 
     @app.get("/v2", tags=tags)
-    def server():
+    async def server():
         """The server."""
         return json_answer(
             {"name": "kbert", "version": kbert.__version__, "extensions": ["binary_tensor_data"]}
@@ -114,7 +114,7 @@ def add_open_inference_paths(app: FastAPI, service: Service) -> None:
 
     @app.get(_MODEL, tags=tags)
     @app.get(_VERSION, include_in_schema=False)
-    def metadata(name: str, version: Version):
+    async def metadata(name: str, version: Version):
         """Inputs and outputs of the signature serving_default."""
         check_model(model, name, version)
         _, definition = model.signature("")

@@ -30,12 +30,12 @@ def add_server_paths(app: FastAPI, service: Service, metrics: Metrics) -> None:
     model = service.model
 
     @app.get("/v1/models", tags=["server"])
-    def models():
+    async def models():
         """The one model, as OpenAI's API lists models."""
         return json_answer({"object": "list", "data": [described(model)]})
 
     @app.get("/info", tags=["server"])
-    def info():
+    async def info():
         """What the page is told beside the metadata: labels, their tags with BIOES's letters where they are
         tags of entities, thresholds, prompts, limits, special tokens."""
         settings = model.about.get("task_config")
@@ -63,24 +63,27 @@ def add_server_paths(app: FastAPI, service: Service, metrics: Metrics) -> None:
     app.get("/health", tags=["server"])(health_path(service))
 
     @app.get("/metrics", tags=["server"])
-    def counters():
+    async def counters():
         """For Prometheus."""
         return Response(metrics.text(), media_type="text/plain; version=0.0.4")
 
     @app.get("/", include_in_schema=False)
     @app.get("/page/{name}", include_in_schema=False)
-    def page(name: Name):
-        name = name or "index.html"
-        path = next((file for file in _PAGE.iterdir() if file.name == name and file.suffix in _TYPES), None)
-        if path is None:
-            raise RequestError("NOT_FOUND", f"/page/{shown(name)[1:-1]} does not exist.")
+    async def page(name: Name):
+        # The page itself is "/" alone: what it asks for is named from there.
+        file_name = name or "index.html"
+        path = next(
+            (file for file in _PAGE.iterdir() if file.name == file_name and file.suffix in _TYPES), None
+        )
+        if path is None or name == "index.html":
+            raise RequestError("NOT_FOUND", f"/page/{shown(str(name))[1:-1]} does not exist.")
         return Response(path.read_bytes(), media_type=_TYPES[path.suffix], headers=_PAGE_HEADERS)
 
 
 def health_path(service: Service):
     """What answers `/health`."""
 
-    async def health():  # on the loop: all threads may be answering
+    async def health():
         """200 while requests are taken."""
         stopping = service.is_stopping
         return json_answer({"status": "stopping"}, 503) if stopping else json_answer({"status": "ok"})

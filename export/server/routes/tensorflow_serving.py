@@ -29,7 +29,7 @@ def add_serving_paths(app: FastAPI, service: Service) -> None:
 
     @app.get(_MODEL + "/metadata", tags=["TensorFlow Serving"])
     @app.get(_VERSION + "/metadata", include_in_schema=False)
-    def metadata(name: str, version: Version):
+    async def metadata(name: str, version: Version):
         """The signatures: inputs and outputs with dtypes and shapes."""
         check_model(model, name, version)
         signatures = get_model_metadata_pb2.SignatureDefMap()
@@ -43,7 +43,7 @@ def add_serving_paths(app: FastAPI, service: Service) -> None:
 
     @app.get(_MODEL, tags=["TensorFlow Serving"])
     @app.get(_VERSION, include_in_schema=False)
-    def status(name: str, version: Version):
+    async def status(name: str, version: Version):
         """The model's status, as TensorFlow Serving gives it, and OpenAI's description of a model."""
         if f"{name}/{version}".endswith((":predict", ":predict/None")):
             raise HTTPException(405, "Method Not Allowed", {"allow": "POST"})

@@ -1,17 +1,22 @@
 """What clients and proxies do to requests: HEAD, slashes, packed bodies, browsers' questions, waiting."""
 
 import gzip
+import inspect
 import json
 import zlib
 from types import SimpleNamespace
 
 import pytest
+from fastapi.routing import APIRoute
 
 from export.server.gate import is_key, require_key
 from export.server.limits import Limits
+from export.server.metrics import Metrics
 from export.server.prompts import prompt_for
+from export.server.rest_api import make_app
 from export.server.running import DevelopmentServer
 from export.server.unpacking import BodyRefused, unpacked
+from export.server.vertex_routes import VertexRoutes
 from kbert.config.pooling_config import PoolingConfig
 from tests.export.server.asking import MODEL, TEXTS, Asked
 
@@ -25,6 +30,13 @@ def test_head_is_get_without_its_body(asked):
         assert status == 200 and content == b""
         assert path == "/metrics" or headers["Content-Length"] == str(len(asked.whole("GET", path)[2]))
     assert asked.whole("HEAD", "/nothing")[0] == 404
+
+
+def test_what_the_server_tells_of_itself_waits_for_no_thread(server):
+    # All threads may be waiting for the model: monitoring would take a busy server for a dead one.
+    app = make_app(server.service, Metrics(), VertexRoutes())
+    told = [route for route in app.routes if isinstance(route, APIRoute) and "GET" in route.methods]
+    assert len(told) > 10 and all(inspect.iscoroutinefunction(route.endpoint) for route in told)
 
 
 def test_get_of_what_is_posted_says_so(asked):

@@ -109,21 +109,22 @@ def test_what_is_no_message_or_not_offered_is_refused(server, stub):
 
 
 def test_too_many_at_once_are_refused(server):
-    runs, may_end = threading.Event(), threading.Event()
+    runs, may_end, most = threading.Semaphore(0), threading.Event(), 40
 
     def predict(*unused):
-        runs.set()
+        runs.release()
         return {} if may_end.wait(60) else None
 
-    service = SimpleNamespace(model=server.service.model, limits=Limits(max_pending=1), predict=predict)
+    service = SimpleNamespace(model=server.service.model, limits=Limits(max_pending=most), predict=predict)
     one, port = start_grpc_server(service, Metrics(), "localhost", 0, None, False)
     with grpc.insecure_channel(f"localhost:{port}") as channel:
         stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
-        first = stub.Predict.future(request_of(), wait_for_ready=True)
-        assert runs.wait(60)
+        first = [stub.Predict.future(request_of(), wait_for_ready=True) for _ in range(most)]
+        # Each that is let in runs at once: none waits where no time-out and no metric sees it.
+        assert all(runs.acquire(timeout=60) for _ in first)
         assert refused(stub.Predict, request_of())[0] == "RESOURCE_EXHAUSTED"
         may_end.set()
-        assert first.result().model_spec.name == MODEL
+        assert {each.result().model_spec.name for each in first} == {MODEL}
     one.stop(0).wait()
 
 

@@ -224,6 +224,13 @@ def test_errors_are_told_in_words(page):
     # The browser itself notes each answer that is an error.
     assert all("status of 400" in trouble for trouble in page.troubles) and len(page.troubles) == 1
     page.troubles.clear()
+    # A server with a key: the page asks for it, and takes away the links, which bring none.
+    hidden = "['#key', '#links'].map(name => document.querySelector(name).hidden)"
+    assert page.run(hidden) == [True, False]
+    page.run("fetch = async () => Response.json({error: 'no key'}, {status: 401}), 0")
+    fill(page, query="a", lines="b")
+    ask(page)
+    assert "no key" in texts(page, ".error")[0] and page.run(hidden) == [False, True]
 
 
 def test_the_page_loads_nothing_from_elsewhere(page_asked):
