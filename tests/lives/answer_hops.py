@@ -38,6 +38,7 @@ from tests.lives.life import Life, ask, comparable
 from tests.peers.folder_answers import folder_answers
 from tests.warm_processes import run_script
 from tfrecords_tools.trim_vocabulary import trim_vocabulary
+from tfrecords_tools.vocabulary.vocabulary_source import read_folder
 
 _ROUGH = 0.2  # of the formats that round on purpose
 _SMOOTH = ("sequence_classification", "multi_label_classification", "multiple_choice")
@@ -192,6 +193,7 @@ def conversions(life: Life) -> int:
         convert_checkpoint(there, back, "kbert")
         for folder in (there, back):
             loaded = kbert.load(folder)
+            same(read_folder(folder).describe(), loaded.vocabulary.describe(), 0, "vocabulary of the folder")
             if loaded.task.name == life.loaded.task.name:
                 theirs, ours = ask(loaded, life.examples), life.answers
             else:

@@ -17,8 +17,9 @@ from kbert.runs.checkpoint import parse_step
 from kbert.training.loss_scale import LARGEST_SCALE
 from tests.kbert.tasks.question_answering.test_squad_scores import reference_pair
 from tests.lives.compare import ROUNDING, is_tie, same
-from tests.lives.life import Life
+from tests.lives.life import Life, ask
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
+from tfrecords_tools.trim_vocabulary import trim_vocabulary
 
 METRICS, PARTS = 1e-6, 1e-4
 # Found by a search, whose steps rounding may change.
@@ -48,6 +49,33 @@ def evaluation(life: Life) -> int:
     for where, metrics in others.items():
         _same_metrics(metrics, expected, f"metrics {where}", in_batch=bool(life.loaded.task.coupled))
     return len(others) * len(_plain(expected))
+
+
+def other_lengths(life: Life) -> int:
+    """Cut to other tokens: a model that has answered before, one that has not, and what the one writes."""
+    length = life.rng("other_lengths").choice((12, 16, 20, 32, 40))
+    changed, fresh = (model.with_max_seq_length(length) for model in (life.loaded, kbert.load(life.run)))
+    changed.save(life.folder / "other_length")
+    saved, expected = kbert.load(life.folder / "other_length"), ask(changed, life.examples)
+    for model in (fresh, saved):
+        same([model.max_seq_length], [length], 0, "length")
+        same(ask(model, life.examples), expected, ROUNDING)
+    data = {} if "split" in life.evaluated or life.is_pretraining else life.evaluated
+    metrics = [model.evaluate(**data) for model in (changed, fresh, saved) if data]
+    for others in metrics[1:]:
+        _same_metrics(others, metrics[0], "metrics")
+    return 2 * (len(expected) + len(metrics))
+
+
+def judged_after_trimming(life: Life) -> int:
+    """The metrics of a model that is cut to the tokens of its labelled files."""
+    if life.vocabulary.kind != "wordpiece" or life.is_pretraining or life.task_name == "sparse_embedding":
+        return 0
+    files, dataset = list(life.files.values()), life.config.dataset
+    trim_vocabulary(life.run, life.folder / "judged", files, dataset=dataset, task=life.task_name)
+    found, expected = (kbert.evaluate(run, **life.evaluated)[1] for run in (life.folder / "judged", life.run))
+    _same_metrics(found, expected, "metrics")
+    return len(_plain(expected))
 
 
 def records(life: Life) -> int:
