@@ -1,7 +1,6 @@
 """The part of a fine-tuning that needs TensorFlow: `finetune` has checked before what needs none."""
 
 import dataclasses
-import math
 from typing import Any
 
 from absl import logging
@@ -174,12 +173,11 @@ def _phase(config, data, num_train_steps, trained_task, vocabulary):
     )
 
 
-def eval_every_steps(config: FinetuningConfig, num_train_examples: int) -> int | None:
-    """Rounded up: the evaluation of the last epoch is then the one at the end, not another just before it."""
+def eval_every_steps(config: FinetuningConfig, num_train_examples: int) -> float | None:
+    """The steps of the epochs between two evaluations, which need not be whole; see `Plan`."""
     if config.eval_every_epochs is None:
         return config.eval_every_steps
-    steps = config.eval_every_epochs * num_train_examples / config.train_batch_size
-    return math.ceil(round(steps, 6))  # 0.1 * 30 is a little more than 3
+    return config.eval_every_epochs * num_train_examples / config.train_batch_size
 
 
 def _with_baselines(task, metrics, phase, vocabulary):

@@ -18,6 +18,7 @@ from kbert.input_pipelines.tables.table_paths import source_digest
 from kbert.manifest import FILE_NAME as MANIFEST
 from kbert.runs import checkpoint, run_directory
 from kbert.runs.metrics_file import json_ready, recorded_metrics
+from kbert.runs.resume import one_spelling
 
 FILE_NAME = "result.json"
 # Where the weights of a run come from; `description["content"]` has a digest of each.
@@ -51,7 +52,8 @@ def describe_run(config, arguments: dict) -> dict:
     description = {
         "config": to_dict(config),
         "data": {name: source_digest(path) for name, path in files.items() if path},
-        "start": {name: value if value is None else str(value) for name, value in start.items()},
+        "start": {name: value if value is None else str(value) for name, value in start.items()}
+        | {_INIT: one_spelling(init and str(init))},
         "allow_unmatched": [str(name) for name in arguments.get("allow_unmatched") or ()],
         "content": {
             _INIT: None if start["from_scratch"] else content_digest(init),

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import re
 
 from absl import logging
@@ -51,6 +52,9 @@ def require_same_run(run, config, details: dict):
     if config.distillation is not None and config.distillation.init_layers:
         for entries in (recorded, current):  # `teacher_digest` tells the teacher, wherever it lies
             entries.pop("init_checkpoint", None)
+    for entries in (recorded, current):
+        if "init_checkpoint" in entries:
+            entries["init_checkpoint"] = one_spelling(entries["init_checkpoint"])
     _compare_data(run.path, recorded, current)
     differing = differing_keys(recorded, current)
     if not differing:
@@ -66,6 +70,11 @@ def require_same_run(run, config, details: dict):
         f"run_dir={run.path} holds another run; it differs in {'; '.join(differing)}. Repeat its "
         f"settings to resume it, or choose a new folder.{longer}"
     )
+
+
+def one_spelling(path: str | None) -> str | None:
+    """A path without what changes no place: a slash at the end, `./`, `~`."""
+    return path and os.path.normpath(os.path.expanduser(path))
 
 
 def _warn_of_changes(path, recorded, current):

@@ -1,6 +1,7 @@
 """The phases of a run, one after the other under one count of steps."""
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -82,8 +83,8 @@ class Plan:
 
     Args:
       phases: one or more `Phase`, in order.
-      eval_every_steps: evaluate at multiples of this and at the end of each phase; not at a multiple that
-        is less than half an interval before the end.
+      eval_every_steps: evaluate at multiples of this, rounded up to whole steps, and at the end of each
+        phase; not at a multiple that is less than half an interval before the end.
       early_stopping_patience: training stops after this many evaluations in a row without an improvement;
         None: it never stops early.
       initialize: called with the new model when training starts from the beginning (not when it resumes),
@@ -91,7 +92,7 @@ class Plan:
     """
 
     phases: tuple[Phase, ...]
-    eval_every_steps: int
+    eval_every_steps: float
     early_stopping_patience: int | None = None
     initialize: Callable[[keras.Model], object] | None = None
 
@@ -106,6 +107,11 @@ class Plan:
     def num_train_steps(self) -> int:
         """Optimizer steps of the whole run."""
         return self.phases[-1].last_step
+
+    def next_evaluation(self, step: int) -> int:
+        """The first step after `step` that is a multiple of `eval_every_steps`, rounded up."""
+        number = math.floor(round(step / self.eval_every_steps, 6)) + 1
+        return math.ceil(round(number * self.eval_every_steps, 6))  # 30 * 0.1 is a little more than 3
 
     def phases_from(self, step: int) -> list[Phase]:
         """Every phase that is not yet complete after `step`.

@@ -13,6 +13,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 from absl import logging
+from tensorflow.python.eager import context
 
 from kbert.checkpoints.model_variables import require_parts
 from kbert.cli.progress import activity
@@ -41,6 +42,7 @@ from kbert.training.evaluation_step import EvaluationStep, evaluate_batches, mea
 from kbert.training.measuring.progress import make_progress
 from kbert.training.measuring.step_work import StepWork
 from kbert.training.optimizers import make_optimizer
+from kbert.training.optimizers.optimizer import require_found
 from kbert.training.optimizers.schedule import make_schedule
 from kbert.training.padding import packing, resolve_packing
 from kbert.training.phases import Phase, Plan
@@ -123,13 +125,14 @@ def train(task: Task, config: TrainingConfig, plan: Plan, run: RunDirectory, str
         but none can be read, or when the texts of a batch do not fit into `packed_rows`.
     """
     # The seed of a run is not that of its caller, who may draw the settings of many runs.
-    drawn, drawn_by_numpy = random.getstate(), np.random.get_state()
+    drawn, drawn_by_numpy, tensorflow_seed = random.getstate(), np.random.get_state(), context.global_seed()
     try:
         with StopSignal().listening() as stop, raising_own_errors():
             return Trainer(task, config, plan, run, strategy, stop).run_phases()
     finally:
         random.setstate(drawn)
         np.random.set_state(drawn_by_numpy)
+        tf.random.set_seed(tensorflow_seed)  # or None: TensorFlow draws as if there had been no seed
 
 
 class Trainer:
@@ -153,6 +156,7 @@ class Trainer:
             )
             self._model = task.build_model(encoder)
             weights = trained_weights(self._model)
+            require_found(config.optimizer.exclude_from_weight_decay, weights)
             updated = {name: v for name, v in weights.items() if config.is_updated(name)}
             if self._chief and len(updated) < len(weights):
                 logging.info("training %s of %s parameters", _count(updated), _count(weights))
@@ -335,11 +339,11 @@ class Trainer:
     def _next_num_steps(self):
         """Steps of the next call: `steps_per_execution`, or fewer if an interval ends before."""
         step, config = self._state.step, self._config
-        intervals = [config.log_every_steps, config.save_checkpoints_steps]
+        intervals = (config.log_every_steps, config.save_checkpoints_steps)
+        ends = [self._phase.last_step, *(step // every * every + every for every in intervals)]
         if self._evaluation_step:
-            intervals.append(self._plan.eval_every_steps)
-        ends = [step // every * every + every for every in intervals]
-        return min(config.steps_per_execution, *(end - step for end in [*ends, self._phase.last_step]))
+            ends.append(self._plan.next_evaluation(step))
+        return min(config.steps_per_execution, *(end - step for end in ends))
 
     def _description(self, steps):
         first = self._state.step + 1
@@ -366,12 +370,13 @@ class Trainer:
         try:
             self._progress.train(step, metrics, float(learning_rate), work, self._schedule.seconds_left())
         except FloatingPointError as error:
-            raise FloatingPointError(f"{error} {self._state.kept_checkpoint()}") from None
+            raise FloatingPointError(f"{error} {self._state.way_on()}") from None
 
     def _evaluation_is_due(self):
         """At the end of the phase, and at each interval of which at least half lies before the end."""
-        step, every = self._state.step, self._plan.eval_every_steps
-        is_between = step % every == 0 and 2 * (self._phase.last_step - step) >= every
+        step, plan = self._state.step, self._plan
+        is_due = step > 0 and plan.next_evaluation(step - 1) == step
+        is_between = is_due and 2 * (self._phase.last_step - step) >= plan.eval_every_steps
         return is_between or self._has_ended()
 
     def _evaluate(self):

@@ -150,7 +150,7 @@ class TrainingState:
         sums = [np.asarray(value).tolist() for value in tf.nest.flatten(self._sums)] if self._sums else None
         if sums and not np.isfinite(np.concatenate([np.ravel(value) for value in sums])).all():
             raise FloatingPointError(
-                f"a loss became non-finite by step {self.step}; nothing was saved. {self.kept_checkpoint()}"
+                f"a loss became non-finite by step {self.step}; nothing was saved. {self.way_on()}"
             )
         steps_in_phase = self.step - phase.first_step
         state = {
@@ -196,9 +196,12 @@ class TrainingState:
             logging.info("writing the checkpoint of step %d failed (%s); trying once more", self.step, error)
             save()
 
-    def kept_checkpoint(self) -> str:
-        """A sentence that says which checkpoint training can continue from."""
-        kept = checkpoint.list_checkpoints(self._run.checkpoints)
-        if not kept:
-            return "There is no checkpoint yet: the next start begins at step 0."
-        return f"The last good checkpoint is kept: step {checkpoint.parse_step(kept[-1])}."
+    def way_on(self) -> str:
+        """How to go on after a number that is not finite: this run would come to it again."""
+        way = "Other settings need a new run_dir"
+        if not (kept := checkpoint.list_checkpoints(self._run.checkpoints)):
+            return f"{way}; there is no checkpoint to begin from."
+        return (
+            f"{way}; init_checkpoint={self._run.path} begins from the last good checkpoint, of step "
+            f"{checkpoint.parse_step(kept[-1])}."
+        )

@@ -21,9 +21,14 @@ def make_strategy(devices: Devices) -> tf.distribute.Strategy:
     Each process of several workers calls this function.
 
     Raises:
-      ValueError: for more devices than there are, or when the cluster or the TPU is not described or cannot
-        be reached.
+      ValueError: within the scope of another strategy, for more devices than there are, or when the cluster
+        or the TPU is not described or cannot be reached.
     """
+    if tf.distribute.has_strategy():
+        raise ValueError(
+            "a training chooses its devices itself, and this one stands in the scope of a strategy: call it "
+            "outside of `with strategy.scope():`, and say strategy=mirrored for all devices of this machine."
+        )
     name, num_devices = str(devices.strategy), devices.num_devices
     if clusters.is_multi_worker(name):
         name = "multi_worker"

@@ -157,7 +157,7 @@ class TrainingProgress:
         }
 
     @contextlib.contextmanager
-    def paused(self, what: str, every: int):
+    def paused(self, what: str, every: float):
         """The time inside this context is not counted in the rates: for evaluations and checkpoints.
 
         Args:

@@ -26,7 +26,7 @@ class TimeLeft:
         self._steps, self._seconds = 0, 0.0  # of the calls of this interval
         self._seconds_per_step: float | None = None
         self._is_told = False
-        self._pauses: dict[str, tuple[int, float]] = {}  # what -> (steps between two, seconds of one)
+        self._pauses: dict[str, tuple[float, float]] = {}  # what -> (steps between two, seconds of one)
 
     def steps_done(self, step: int, seconds: float):
         """Notes a call that ended at `step`, `seconds` after the one before or the pause in between."""
@@ -53,7 +53,7 @@ class TimeLeft:
         self._seconds_per_step = per_step if before is None else 0.5 * (before + per_step)
         self._steps, self._seconds = 0, 0.0
 
-    def paused(self, what: str, every: int, seconds: float):
+    def paused(self, what: str, every: float, seconds: float):
         """Notes a pause, such as an evaluation, that comes every so many steps and at the end of the run."""
         self._pauses[what] = (every, seconds if what in self._pauses else 0.5 * seconds)
 

@@ -154,6 +154,22 @@ def is_decayed(name: str, exclude_from_weight_decay) -> bool:
     return not any(re.search(pattern, name) for pattern in exclude_from_weight_decay)
 
 
+def require_found(exclude_from_weight_decay, names):
+    """Raises ValueError for a pattern of the user's that excludes nothing, such as a name in PyTorch.
+
+    Args:
+      exclude_from_weight_decay: see `is_decayed`; those by default may be for other models.
+      names: the names of all variables.
+    """
+    own = set(exclude_from_weight_decay) - set(OptimizerConfig.exclude_from_weight_decay)
+    if unknown := sorted(each for each in own if not any(re.search(each, name) for name in names)):
+        norm = next((name for name in names if "norm" in name), next(iter(names)))
+        raise ValueError(
+            f"optimizer.exclude_from_weight_decay: {', '.join(unknown)} is found in no variable's name and "
+            f"would exclude nothing. A name is {norm}; layer_norm finds all norms, bias all biases."
+        )
+
+
 def learning_rate_factors(names, layer_decay: float) -> list[float]:
     """What the learning rate of each variable is multiplied by: `layer_decay` to its depth below the head.
 

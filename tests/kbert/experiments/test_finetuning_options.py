@@ -19,6 +19,7 @@ from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.tasks import TASKS
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from kbert.tasks.sequences.sequence_regression import SequenceRegression
+from kbert.training.phases import Phase, Plan
 from tests.conftest import LABELS, tiny_encoder_config, tiny_finetuning_config
 from tests.kbert.runs.written_run import written_run
 
@@ -165,14 +166,17 @@ def test_the_activation_of_sparse_vectors_makes_no_score(vocabulary, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("num_examples", "batch_size"), [(566, 16), (100, 1), (560, 16), (1000, 32), (30, 1)]
+    ("num_examples", "batch_size"), [(566, 16), (100, 1), (560, 16), (1000, 32), (30, 1), (100, 32)]
 )
-def test_there_are_no_more_evaluations_than_epochs_ask_for_with_the_last_at_the_end(num_examples, batch_size):
+def test_there_are_as_many_evaluations_as_epochs_ask_for_with_the_last_at_the_end(num_examples, batch_size):
     for every in (0.1, 0.5, 1.0):
         config = tiny_finetuning_config(
             eval_every_epochs=every, train_batch_size=batch_size, num_train_epochs=2.0
         )
         steps = int(num_examples / batch_size * config.num_train_epochs)
-        interval = eval_every_steps(config, num_examples)
-        evaluated = {*range(interval, steps + 1, interval), steps}
-        assert len(evaluated) <= round(config.num_train_epochs / every)
+        plan = Plan((Phase(config, steps, 0, None),), eval_every_steps(config, num_examples))
+        ends, last_but_one = [0], steps - plan.eval_every_steps / 2
+        while (end := plan.next_evaluation(ends[-1])) <= last_but_one:
+            ends.append(end)
+        evaluations = len([*ends[1:], steps])
+        assert evaluations == min(steps, round(config.num_train_epochs / every))

@@ -52,6 +52,16 @@ def test_what_a_changed_setting_changes_is_said(run, vocabulary, caplog, setting
     assert sentence in said and f"{setting} (was " in said
 
 
+def test_a_checkpoint_under_another_spelling_is_the_same(tmp_path, vocabulary, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    config, details = tiny_pretraining_config(), DETAILS | {"init_checkpoint": f"{tmp_path}/start/"}
+    run = RunDirectory.create_or_resume(tmp_path / "run", config, details, vocabulary)
+    for same in (f"{tmp_path}/start", "~/start", f"{tmp_path}/./start"):
+        RunDirectory.create_or_resume(run.path, config, details | {"init_checkpoint": same}, vocabulary)
+    with pytest.raises(ValueError, match="differs in init_checkpoint"):
+        RunDirectory.create_or_resume(run.path, config, details | {"init_checkpoint": "~/other"}, vocabulary)
+
+
 def test_another_config_is_refused_with_every_difference(run, vocabulary):
     other = tiny_pretraining_config(
         encoder=tiny_encoder_config(num_hidden_layers=3),

@@ -46,12 +46,16 @@ def test_the_caller_s_random_numbers_are_its_own(monkeypatch):
             keras.utils.set_random_seed(1)
 
         def run_phases(self):
-            return {"drawn": random.random(), "by_numpy": np.random.rand()}
+            drawn_by_tf = tf.random.uniform([]).numpy()
+            return {"drawn": random.random(), "by_numpy": np.random.rand(), "by_tf": drawn_by_tf}
 
     monkeypatch.setattr(trainer, "Trainer", Seeded)
     before = random.getstate(), np.random.get_state()
-    drawn = [trainer.train(None, None, None, None, None) for _ in range(2)]
-    assert drawn[0] == drawn[1]
+    drawn, drawn_by_caller = [], set()
+    for _ in range(2):
+        drawn.append(trainer.train(None, None, None, None, None))
+        drawn_by_caller.add(tf.random.uniform([]).numpy())
+    assert drawn[0] == drawn[1] and len(drawn_by_caller) == 2
     assert random.getstate() == before[0]
     np.testing.assert_equal(np.random.get_state(), before[1])
 

@@ -37,6 +37,14 @@ def test_one_device_is_what_is_there_without_a_cluster_or_gpus():
         assert make_strategy(Devices()) is tf.distribute.get_strategy()
 
 
+def test_a_training_is_not_called_in_the_scope_of_a_strategy():
+    with (
+        tf.distribute.OneDeviceStrategy("CPU:0").scope(),
+        pytest.raises(ValueError, match="outside of"),
+    ):
+        make_strategy(Devices())
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

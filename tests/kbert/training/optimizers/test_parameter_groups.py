@@ -1,11 +1,13 @@
 """Weight decay and learning rates by name, on the names of real models and of the original's checkpoints."""
 
+import pytest
+
 from kbert.checkpoints.conversion.names import GOOGLE_TF1, rows
 from kbert.config import OptimizerConfig
 from kbert.encoder import BertEncoder
 from kbert.runs.run_directory import trained_weights
 from kbert.tasks.pretraining.objectives import Pretraining
-from kbert.training.optimizers.optimizer import is_decayed, learning_rate_factors
+from kbert.training.optimizers.optimizer import is_decayed, learning_rate_factors, require_found
 from tests.conftest import tiny_encoder_config
 
 PATTERNS = OptimizerConfig().exclude_from_weight_decay
@@ -25,6 +27,14 @@ def test_every_variable_of_the_model_is_decayed_unless_it_is_a_norm_or_a_bias():
     assert {name.rsplit("/", 1)[1] for name in names if is_decayed(name, PATTERNS)} == {
         "kernel", "word_embeddings", "position_embeddings", "token_type_embeddings",
     }  # fmt: skip
+
+
+def test_patterns_that_exclude_nothing_are_refused():
+    names = pretraining_names()
+    require_found((*PATTERNS, "layer_norm/gamma", "embeddings"), names)
+    # As Hugging Face's recipes have them: without a word the norms would be decayed.
+    with pytest.raises(ValueError, match=r": LayerNorm\.bias, LayerNorm\.weight is found in no"):
+        require_found(("bias", "LayerNorm.bias", "LayerNorm.weight"), names)
 
 
 def test_the_originals_names_fall_into_the_same_groups():
