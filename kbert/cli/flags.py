@@ -17,6 +17,7 @@ _HELP = {"--help", "-help", "-h", "-?", "--helpshort", "-helpshort"}
 _REQUIRED = re.compile(r"--(\w+) must have a value other than None")  # absl's words
 
 _OF_PATHS = re.compile(r"_(dir|file|files)$")  # the names of repeated flags that hold paths
+_OF_TEXTS = {"text", "text_pair", "question", "context", "api_key"}  # of one flag
 _REPEATED = "; repeat this option to specify a list of values"  # too
 
 
@@ -85,7 +86,7 @@ def _require_once(arguments):
 
 def _take_value(flag):
     """`--output_dir=~/models` with the home folder, which bash puts there only where a word begins: else a
-    folder called ~ would be made. Flags that are repeated hold texts, which stay as they are, unless their
+    folder called ~ would be made. Texts stay as they are; so do the values of repeated flags, unless their
     names say files or folders.
 
     Raises:
@@ -99,7 +100,8 @@ def _take_value(flag):
             f"--{flag.name} has an empty value, as of a shell variable that is not set; give it one, or "
             "leave the flag out."
         )
-    flag.value = with_home("~/" if flag.value == "~" else flag.value)
+    if flag.name not in _OF_TEXTS:
+        flag.value = with_home("~/" if flag.value == "~" else flag.value)
 
 
 def shown_positions(positions) -> str:

@@ -76,7 +76,9 @@ def _convert(hint, value, where):
 
 
 def _number_in_json(kind, value) -> str:
-    """How to write a number that stands in a text: .2, which JSON does not have, or in quotes."""
+    """How to write a value that stands in a text: .2 or True, which JSON does not have, or in quotes."""
+    if kind is bool and str(value).lower() in ("true", "false"):
+        return f"; write {str(value).lower()}"
     try:
         number = kind(value) if kind in (int, float) and isinstance(value, str) else math.nan
     except ValueError:

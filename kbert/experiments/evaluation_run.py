@@ -8,6 +8,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from kbert.experiments.evaluation_data import evaluation_data, not_held_out
+from kbert.files.output_path import check_output_file
 from kbert.inference.changes import changes_since_checkpoint
 from kbert.inference.loaded_model import LoadedModel
 from kbert.input_pipelines.batches import evaluation_batches
@@ -15,6 +16,7 @@ from kbert.input_pipelines.data_files import shown_source
 from kbert.input_pipelines.records.record_reader import naming_damaged_records
 from kbert.input_pipelines.source_rows import make_rows
 from kbert.reports.evaluation_page import write_evaluation_page
+from kbert.runs import chosen_settings
 from kbert.runs.checkpoint import parse_step
 from kbert.training.evaluation_step import EvaluationStep, evaluate_batches
 
@@ -108,6 +110,8 @@ def _require_examples(loaded, eval_file, outputs):
             f"{loaded.source} has the task {task.name}, which has none with its settings, or eval_file is "
             "missing."
         )
+    if outputs.keep_chosen:
+        check_output_file(loaded.run.path / chosen_settings.FILE, overwrite=True)
     if task.reads_unattended and loaded.precision != "float32":
         raise ValueError(
             f"precision={loaded.precision}: {loaded.source} fills its queries with tokens that none attends "

@@ -1,6 +1,7 @@
 """Which format a file has, by its name and its first bytes. Standard library only."""
 
 import contextlib
+import os
 import zipfile
 from pathlib import Path
 from typing import Literal
@@ -112,6 +113,15 @@ def _require_no_other(path, what):
         if find_compression(path) and first.startswith(tuple(TABLES.values())):
             remedy = f"unpack it, then {remedy}"
         raise ValueError(f"{path} is {kind}, by its first bytes; expected {what}: {remedy}.")
+
+
+def why_no_file(path: str | Path) -> str:
+    """What stands at a path where a file is expected, for a message."""
+    if not os.path.exists(path):
+        return "does not exist"
+    return (
+        "is a folder" if os.path.isdir(path) else "is a pipe or a device, not a file that can be read twice"
+    )
 
 
 def require_downloaded(path: str | Path):

@@ -97,9 +97,13 @@ def replace_folder(finished: Path, path: Path):
 
 
 def write_text(text: str, path: str | Path):
-    """Writes a UTF-8 text file with Unix line ends, whatever the system."""
+    """Writes a UTF-8 text file with Unix line ends, whatever the system.
+
+    A name of a file that is not UTF-8, of which Python makes halves of surrogate pairs, is written with the
+    escapes of JSON.
+    """
     with whole_file(path) as aside:
-        aside.write_text(text, encoding="utf-8", newline="\n")
+        aside.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
 def write_json(values, path: str | Path):

@@ -23,7 +23,9 @@ from kbert.reports import run_charts, run_page
 from kbert.reports.run_metrics import READ_FILES
 
 
-def write_curves(run_dir: Sequence[str], output_file: str | Path | None = None, overwrite: bool = False):
+def write_curves(
+    run_dir: Sequence[str | Path], output_file: str | Path | None = None, overwrite: bool = False
+):
     """Writes the curves of one or several runs.
 
     Args:
@@ -31,7 +33,7 @@ def write_curves(run_dir: Sequence[str], output_file: str | Path | None = None, 
       output_file: the .html or .png to write; by default curves.html in the run's folder.
       overwrite: replace an `output_file` that exists.
     """
-    folders = [Path(folder) for name in run_dir for folder in name.split(",")]
+    folders = [Path(folder) for folder in run_dir]
     if len(folders) > 1 and not output_file:
         raise ValueError("several runs need --output_file: curves.html cannot be in the folders of all runs.")
 

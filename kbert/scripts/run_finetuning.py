@@ -24,6 +24,7 @@ from pathlib import Path
 
 from absl import flags
 
+from kbert.checks import with_home
 from kbert.cli import script
 from kbert.cli.closing_output import chosen_settings, define_json_flag, plain_metrics, print_result
 from kbert.cli.declared_flags import declare_flags, define_list, flag_values
@@ -101,7 +102,7 @@ def _named_files(values: list[str]) -> dict[str, str]:
             )
         if name in files:
             raise ValueError(f"--other_dev_file names {name!r} twice; give each file a name of its own.")
-        files[name] = path
+        files[name] = with_home(path)
     return files
 
 

@@ -4,6 +4,7 @@ import os
 from glob import has_magic
 from pathlib import Path
 
+from kbert.checks import with_home
 from kbert.files.compression import find_compression
 from kbert.files.file_format import format_by_name, require_text_format, table_by_content
 from kbert.files.globs import folders_below, matches
@@ -71,10 +72,10 @@ def input_folders(patterns) -> list[Path]:
 
 
 def _separated(patterns):
-    if isinstance(patterns, Path):
-        return [patterns]
+    if isinstance(patterns, Path) or (patterns and isinstance(patterns, str) and os.path.exists(patterns)):
+        return [Path(patterns)]
     if isinstance(patterns, str):
-        patterns = [pattern.strip() for pattern in patterns.split(",")]
+        patterns = with_home([pattern.strip() for pattern in patterns.split(",")])
     if "" in patterns and any(patterns):
         raise ValueError(
             f"input_files={','.join(map(str, patterns))[:200]} has an empty name beside a comma, as of a "

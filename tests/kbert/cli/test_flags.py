@@ -154,11 +154,13 @@ def test_texts_keep_their_tilde():
     repeated = ("text", "input_dir", "other_dev_file")
     for name in repeated:
         flags.DEFINE_multi_string(name, None, "", flag_values=values)
-    given = ["--home=~", "--folder=~/x", "--labelled_files=a,~/x"]
+    flags.DEFINE_string("text_pair", None, "", flag_values=values)
+    given = ["--home=~", "--folder=~/x", "--labelled_files=a,~/x", "--text_pair=~/x"]
     values(["x", *given, *(f"--{name}=~/x" for name in repeated)])
     for name in values:
         cli_flags._take_value(values[name])
     home = os.path.expanduser("~/x")
     assert (values.folder, values.labelled_files, values.text) == (home, ["a", home], ["~/x"])
+    assert values.text_pair == "~/x"
     assert os.path.samefile(values.home, os.path.expanduser("~"))
     assert values.input_dir == values.other_dev_file == [home]

@@ -146,6 +146,11 @@ REFUSED = {
         "num_train_steps: expected int, received '5'; write 5.",
     ),
     "bool for an integer": (PretrainingConfig, {"seed": True}, "seed: expected int, received True."),
+    "Python's writing of a bool": (
+        FinetuningConfig,
+        {"freeze_encoder": "True"},
+        "freeze_encoder: expected bool, received 'True'; write true.",
+    ),
     "number for a bool": (
         PretrainingConfig,
         {"jit_compile": 1},

@@ -10,6 +10,7 @@ import pytest
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments import evaluation_run
 from kbert.experiments.evaluation import evaluate
+from kbert.files import output_path
 from kbert.inference.loaded_model import loaded_run
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
@@ -40,9 +41,17 @@ def test_a_checkpoint_that_is_saved_in_the_meantime_changes_nothing(
     assert f"step {step}" in shown and f"step {step + 7}" not in shown
 
 
-def test_a_page_shows_the_task_that_answered(finetuned_run, labelled_files, tmp_path):
+def test_a_page_shows_the_task_that_answered(finetuned_run, labelled_files, tmp_path, monkeypatch):
     """Not the one with the thresholds and the temperature that it chose."""
+
+    def refuse(path):
+        raise PermissionError(f"{path} may not be written")
+
     run, pages = RunDirectory(shutil.copytree(finetuned_run.path, tmp_path / "run")), []
+    with monkeypatch.context() as patch:
+        patch.setattr(output_path, "_require_writable", refuse)
+        with pytest.raises(PermissionError, match="chosen.json"):  # before the work, not after it
+            evaluate(run, labelled_files[1], keep_chosen=True)
     for keep_chosen in (False, True):
         evaluate(run, labelled_files[1], keep_chosen=keep_chosen, html_file=tmp_path / "dev.html")
         pages.append(read_page(tmp_path / "dev.html"))

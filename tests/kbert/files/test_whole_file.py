@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kbert.files.whole_file import replace_folder, whole_file, whole_folder, write_text
+from kbert.files.json_file import read_json
+from kbert.files.whole_file import replace_folder, whole_file, whole_folder, write_json, write_text
 
 
 def test_a_failure_leaves_the_file_as_it_was(tmp_path):
@@ -18,6 +19,13 @@ def test_a_failure_leaves_the_file_as_it_was(tmp_path):
         raise RuntimeError
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_name_that_is_not_utf_8_is_written_and_read_again(tmp_path):
+    """It failed at the end of the work, when the names of the files were to be recorded."""
+    name = os.fsdecode(b"caf\xe9.txt")
+    write_json({"input_files": [name, "café"]}, tmp_path / "manifest.json")
+    assert read_json(tmp_path / "manifest.json") == {"input_files": [name, "café"]}
 
 
 def test_a_link_is_replaced_and_its_file_stays(tmp_path):

@@ -91,7 +91,8 @@ def test_a_picture_of_more_runs_than_colours_is_refused(run_folder, tmp_path, su
     folders = [str(run_folder(f"run{number}", LINES)) for number in range(9)]
     with pytest.raises(ValueError, match="9 runs are more than a picture has colours for; give 8 or fewer"):
         write_curves(folders, tmp_path / f"nine{suffix}")
-    write_curves(folders[:8], tmp_path / f"eight{suffix}")
+    (tmp_path / "run0").rename(tmp_path / "lr=1,wd=2")
+    write_curves([tmp_path / "lr=1,wd=2", *folders[1:8]], tmp_path / f"eight{suffix}")
     assert [path.name for path in tmp_path.glob(f"*{suffix}")] == [f"eight{suffix}"]
 
 

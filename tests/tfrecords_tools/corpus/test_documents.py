@@ -227,11 +227,16 @@ def test_units_cover_every_byte_once_and_depend_on_sizes_only(tmp_path):
     assert units == [(a, 0, 4), (a, 4, 8), (a, 8, 10), (c, 0, 4), (c, 4, 8), (d, 0, 1)]
 
 
-def test_a_folder_stands_for_all_files_below_it_but_hidden_ones(tmp_path):
+def test_a_folder_stands_for_all_files_below_it_but_hidden_ones(tmp_path, monkeypatch):
     for name in ("b/c/d.txt", "b/a.jsonl", "z.gz", ".git/x", ".hidden", "b/.DS_Store"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x", encoding="utf-8")
+    (tmp_path / "z.gz").rename(tmp_path / "y, z.gz")
+    assert input_files(f"{tmp_path}/y, z.gz") == [tmp_path / "y, z.gz"], "one file that is there"
+    (tmp_path / "y, z.gz").rename(tmp_path / "z.gz")
     found = input_files(f"{tmp_path}/z.gz, {tmp_path}")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert input_files("~/z.gz,~/") == found
     assert [str(path.relative_to(tmp_path)) for path in found] == ["b/a.jsonl", "b/c/d.txt", "z.gz"], "once"
     assert input_files(f"{tmp_path}/**") == found, "a glob with ** meets the files of its folders"
     for pattern in ("*", "b*", "**/c*"):
