@@ -36,7 +36,7 @@ def parse_flags(argv: list[str], config_classes=(), positions=()) -> list[str]:
       ValueError: for a flag that is unknown, has a value that is not allowed or none, is missing, or is there
         twice; one sentence.
     """
-    if _HELP & set(argv[1:]):
+    if any(argument.partition("=")[0] in _HELP for argument in argv[1:]):
         print(help_page(positions), flush=True)
         sys.exit(0)
     arguments = named_positions(argv[1:], positions)
@@ -46,7 +46,11 @@ def parse_flags(argv: list[str], config_classes=(), positions=()) -> list[str]:
     except flags.UnrecognizedFlagError as error:
         raise ValueError(_unknown(error.flagname, error.flagvalue, config_classes)) from None
     except flags.Error as error:
-        sentence = _missing(str(error)) or " ".join(str(error).split()).removeprefix("flag ")
+        sentence = (
+            _missing(str(error))
+            or _not_boolean(str(error))
+            or " ".join(str(error).split()).removeprefix("flag ")
+        )
         raise ValueError(sentence) from None
     for flag in own_flags().values():
         _take_value(flag)
@@ -131,6 +135,12 @@ def _missing(message):
     """The sentence that names the required flags which are not there; "" for another complaint of absl."""
     names = ", ".join(f"--{name}" for name in _REQUIRED.findall(message))
     return names and f"missing: {names}; `{program()} --help` shows an example and the flags."
+
+
+def _not_boolean(message):
+    """The sentence about a value that is neither true nor false; "" for another complaint of absl."""
+    match = re.match(r"flag (--(\w+)=.*): \('Non-boolean", message)
+    return f"{match[1]}: expected true or false; --{match[2]} is true, --no{match[2]} false." if match else ""
 
 
 def own_flags() -> dict[str, flags.Flag]:

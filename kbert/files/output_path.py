@@ -26,7 +26,7 @@ def check_output_file(path: str | Path, inputs: Iterable[str | Path] = (), overw
 
     Args:
       path: the file to write.
-      inputs: the files and folders that the tool reads; paths that do not exist are ignored. Nothing may be
+      inputs: the files and folders that the tool reads, or that are read where they are there. Nothing may be
         written into an input folder: the next run would read it as input. If a report may be written into a
         run's folder, name the files that are read there, not the folder.
       overwrite: whether a file that exists may be replaced. It never allows writing over an input.
@@ -147,6 +147,10 @@ def _refuse_inputs(what, path, inputs):
     for source in inputs:
         source_identity = identity(source)
         if source_identity is None:
+            if _led_to(source) == _led_to(path):
+                raise ValueError(
+                    f"{what} {path} has the name of a file that is read there; choose another name."
+                )
             continue
         if source_identity == own:
             raise ValueError(

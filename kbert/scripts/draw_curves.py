@@ -8,8 +8,8 @@ You can also draw a run that is still training. The page (.html) shows losses, s
 norm and speed by step, the results and the settings, all in one file without scripts; several runs are drawn
 into the same pictures. A picture (.png) shows only losses, scores and learning rate.
 
-curves.html in the folder of a run is always replaced, as the run does itself. Any other file that exists is
-replaced only with --overwrite.
+Without --output_file, curves.html in the run's folder is replaced, as the run does itself. A file that you
+name and that exists is replaced only with --overwrite.
 """
 
 from collections.abc import Sequence

@@ -146,6 +146,17 @@ def test_a_path_in_the_home_folder_is_found_behind_a_flag(tmp_path, path):
     assert json.loads(done.stdout)["text"] == "~/a", done.stderr
 
 
+def test_a_boolean_takes_true_or_false(capsys):
+    with pytest.raises(ValueError) as error:
+        cli_flags.parse_flags(["kbert", "--logtostderr=maybe"])
+    assert str(error.value) == (
+        "--logtostderr=maybe: expected true or false; --logtostderr is true, --nologtostderr false."
+    )
+    with pytest.raises(SystemExit):
+        cli_flags.parse_flags(["kbert", "--help=true"])
+    assert "--helpfull" in capsys.readouterr().out
+
+
 def test_texts_keep_their_tilde():
     values = flags.FlagValues()
     flags.DEFINE_string("folder", None, "", flag_values=values)

@@ -128,6 +128,11 @@ REFUSED = {
     ),
     "a name of other libraries": (FinetuningConfig, {"lr": 1}, "Did you mean 'optimizer.learning_rate'"),
     "misspelt, of a group": (FinetuningConfig, {"learnig_rate": 1}, "mean 'optimizer.learning_rate'?"),
+    "a setting of the whole below a table": (
+        FinetuningConfig,
+        {"optimizer": {"num_train_epochs": 3}},
+        "setting of the whole config: write it above the first [table]",
+    ),
     "unknown key without a likeness": (FinetuningConfig, {"zzz": 5}, "unknown key 'zzz'"),
     "unknown nested key": (
         FinetuningConfig,

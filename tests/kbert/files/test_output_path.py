@@ -39,6 +39,12 @@ def test_an_output_is_never_an_input_however_it_is_spelled(tmp_path, corpus, spe
         check_output_file(path, [tmp_path / "missing.txt", corpus], overwrite=True)
 
 
+def test_an_output_does_not_take_the_name_of_a_file_that_would_be_read(tmp_path):
+    (tmp_path / "run").mkdir()
+    with pytest.raises(ValueError, match="has the name of a file that is read there"):
+        check_output_file(tmp_path / "run/../run/chosen.json", [tmp_path / "run/chosen.json"])
+
+
 def test_an_address_is_no_local_path():
     for path in ("gs://bucket/run", "s3://run", "hf://org/name", Path("gs://bucket/run")):
         with pytest.raises(ValueError, match="^(gs|s3|hf)://[a-z]+(/[a-z]+)? is no path of this machine"):
