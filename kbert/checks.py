@@ -66,12 +66,12 @@ def check_values(settings, group: str = ""):
 
 
 def python_numbers(value):
-    """Numbers of NumPy as Python's, also in lists; arrays as tuples; others as they are."""
+    """Numbers of NumPy as Python's, also in lists and dicts; arrays as tuples; others as they are."""
     if hasattr(value, "tolist") and not isinstance(value, type):
         listed = value.tolist()
         return tuple(listed) if isinstance(listed, list) else listed
     if type(value) is dict:
-        return {name: python_numbers(inner) for name, inner in value.items()}
+        return {python_numbers(name): python_numbers(inner) for name, inner in value.items()}
     return type(value)(map(python_numbers, value)) if type(value) in (list, tuple) else value
 
 

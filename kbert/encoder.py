@@ -282,9 +282,10 @@ def _check_outputs(outputs, packed):
 
 def _check_policy(policy):
     """The kernels of a training compute with weights in float32."""
-    if policy.variable_dtype != "float32":
+    weights = policy.quantization_mode or policy.variable_dtype
+    if weights != "float32":
         raise ValueError(
-            f"the dtype policy {policy.name!r} has weights in {policy.variable_dtype}; those of an encoder "
+            f"the dtype policy {policy.name!r} has weights in {weights}; those of an encoder "
             'are in float32: take "float32", "mixed_bfloat16" or "mixed_float16".'
         )
 

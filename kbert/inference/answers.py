@@ -158,13 +158,14 @@ def require_texts(serving, inputs: dict, where: str):
     """Raises ValueError for inputs that are no texts, or no lists of them, as a `Serving` takes them."""
     try:
         for name, value in inputs.items():
-            _require_text(name, value)
+            require_text(name, value)
         serving.check_inputs(inputs)
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
 
 
-def _require_text(name, value):
+def require_text(name: str, value, where: str = ""):
+    """Raises ValueError for the value of an input that is no text, or no list of them; `where` begins it."""
     is_list = isinstance(value, list | tuple)
     texts = value if is_list and value else [value]
     is_other = (is_list and name in ONE_TEXT) or (isinstance(value, str) and name in SEVERAL_TEXTS)
@@ -172,9 +173,9 @@ def _require_text(name, value):
         expected = "a list of texts" if name in SEVERAL_TEXTS else "a text"
         if is_other and is_list:
             expected += "; join words with spaces, or ask the signature `words` of a tagger's export"
-        raise ValueError(f"{name} is {value!r:.60}; expected {expected}.")
+        raise ValueError(f"{where}{name} is {value!r:.60}; expected {expected}.")
     for text in texts:
-        require_whole_characters(text, name)
+        require_whole_characters(text, where + name)
 
 
 def _batches(signatures, examples, batch_size) -> Iterator[list[int]]:
@@ -215,7 +216,7 @@ def to_examples(examples, inputs: Sequence[tuple[str, ...]], dataset=None) -> Ex
     Args:
       examples: one example, a list or another collection of them, or a table, see `column_names`. An example
         is a text; a tuple with the task's inputs in order, such as the texts of a pair, or a question and its
-        context; or a dict of them.
+        context; or a dict of them. What names its values, a named tuple or a row of pandas, is such a dict.
       inputs: the inputs of each signature of the task that answers texts, those of "serving_default" first.
       dataset: the `DatasetConfig` that names columns of a table, or None.
 
@@ -227,8 +228,11 @@ def to_examples(examples, inputs: Sequence[tuple[str, ...]], dataset=None) -> Ex
         rows = examples_from_table(examples, inputs, dataset)
         return Examples(rows, False, "row {} of the data", 1)
     require_no_path(examples)
+    if hasattr(examples, "to_dict") and inputs[0][0] in getattr(examples, "index", ()):
+        examples = examples.to_dict()  # a row of pandas, which is a column of its cells
     if isinstance(examples, str | tuple | Mapping):
-        return Examples([_example(examples, inputs[0], "the example")], True, "the example")
+        example = _example(plain_value(examples), inputs[0], "the example")
+        return Examples([example], True, "the example")
     listed = plain_values(examples)
     if listed is None:
         raise ValueError(f"received {shown(examples)}; expected {_expected(inputs[0])}, or a list of such.")
@@ -237,12 +241,11 @@ def to_examples(examples, inputs: Sequence[tuple[str, ...]], dataset=None) -> Ex
 
 
 def _example(example, inputs, where):
-    if isinstance(example, Mapping):
-        return with_values({name: plain_value(value) for name, value in example.items()}, "the examples")
+    if isinstance(example, dict):
+        return with_values(example, "the examples")
     if isinstance(example, str):
-        return {inputs[0]: str(example)}
+        return {inputs[0]: example}
     if isinstance(example, tuple):
-        example = tuple(map(plain_value, example))
         names = inputs if len(example) == len(inputs) else PAIR
         if len(example) == len(names):
             return dict(zip(names, example, strict=True))

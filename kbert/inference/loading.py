@@ -102,6 +102,7 @@ def open_model(
     if isinstance(source, RunDirectory):
         run, folder, source = source, source.path, source.path
     else:
+        source = os.fspath(source)  # `str` of an os.DirEntry is not its path
         folder = local_path(source)
         detect_format(folder)  # raises an error where there is no model
         run = RunDirectory(folder) if holds_run(folder) else None

@@ -6,7 +6,7 @@ import numpy as np
 
 from kbert.cli.warn_once import warn_once
 from kbert.forked import require_own_tensorflow
-from kbert.inference.answers import require_texts
+from kbert.inference.answers import require_text, require_texts
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.loading import open_model
 from kbert.input_pipelines.data_in_memory import plain_values, shown
@@ -89,7 +89,7 @@ class Predictor:
         if not examples:
             return []
         self.loaded.say_written_tokens(examples, reads_masks=self._name in serving.reads_masks)
-        outputs = self.outputs(**inputs)
+        outputs = self._outputs(inputs)
         floats = [value for value in outputs.values() if value.dtype.kind == "f"]
         numbers = [np.concatenate([np.ravel(value[row]) for value in floats]) for row in range(len(examples))]
         require_finite_answers(numbers, self.loaded.source, positions, name)
@@ -100,8 +100,15 @@ class Predictor:
 
     def outputs(self, **inputs) -> dict[str, np.ndarray]:
         """The outputs of the signature, finite or not: name -> array with one row for each example."""
-        require_own_tensorflow()
         self._require_names(inputs)
+        for name in (name for name in self.inputs if self._signature.inputs[name][0] == "string"):
+            inputs[name] = _column(name, inputs[name])
+            for position, value in enumerate(inputs[name]):
+                require_text(name, value, f"texts[{position}]: ")
+        return self._outputs(inputs)
+
+    def _outputs(self, inputs):
+        require_own_tensorflow()
         tensors = [
             tf.constant(inputs[name], dtype=dtype) for name, (dtype, _) in self._signature.inputs.items()
         ]

@@ -127,7 +127,7 @@ def _text(text, name):
         mend = "; decode it first, for example with .decode('utf-8')" if isinstance(text, bytes) else ""
         raise ValueError(f"{name} is {shown(text)}; expected a text (str){mend}.")
     require_whole_characters(text, name)
-    return str(text)
+    return text
 
 
 def require_whole_characters(text: str, name: str):

@@ -43,8 +43,9 @@ def plain_values(values) -> list | None:
 
 
 def text_alone(value):
-    """The text that a string tensor without an axis holds; any other value as it is."""
-    return plain_value(value) if getattr(value, "shape", None) == () and hasattr(value, "numpy") else value
+    """A text, or that of a string tensor without an axis, as Python's own; any other value as it is."""
+    is_tensor = getattr(value, "shape", None) == () and hasattr(value, "numpy")
+    return plain_value(value) if is_tensor or isinstance(value, str) else value
 
 
 def is_missing(value) -> bool:

@@ -12,12 +12,16 @@ from decimal import Decimal
 
 def plain_value(value):
     """A value as Python's own: of a tensor, an array's number, lists for arrays, texts for bytes in UTF-8 and
-    for keys, decimals by `exact_number`; so are those in lists and dicts."""
-    if isinstance(value, str | int | float | None):
+    for keys, decimals by `exact_number`; dicts for named tuples; so are those in lists and dicts."""
+    if isinstance(value, str):  # `str(value)` of a member of an Enum is its name
+        return str.__str__(value)
+    if isinstance(value, int | float | None):
         return value
     value = without_tensor(value)
     convert = getattr(value, "as_py", None) or getattr(value, "tolist", None)
     value = convert() if convert else value
+    if hasattr(value, "_asdict"):  # a row of `DataFrame.itertuples`
+        value = value._asdict()
     if isinstance(value, list | tuple):
         return (tuple if isinstance(value, tuple) else list)(map(plain_value, value))
     if isinstance(value, Mapping):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from kbert.checks import python_numbers
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.segment_packer import SegmentPacker
 from kbert.tokenization.tokenizer import build_tokenizer
@@ -59,9 +60,9 @@ class TextInputs:
 
     def __init__(self, vocabulary: BaseVocabulary, max_seq_length: int):
         self.vocabulary = vocabulary
-        self.max_seq_length = max_seq_length
+        self.max_seq_length = python_numbers(max_seq_length)
         self.tokenizer = build_tokenizer(vocabulary)
-        self._packer = SegmentPacker(vocabulary, max_seq_length)
+        self._packer = SegmentPacker(vocabulary, self.max_seq_length)
 
     def __call__(self, text, text_pair=None, pad_to_longest=False, with_masks=False):
         first, second = self._tokenize(text, text_pair, with_masks)

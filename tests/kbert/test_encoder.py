@@ -170,6 +170,8 @@ def test_no_global_policy_changes_the_weights_of_a_float32_encoder(settings):
             BertEncoder(tiny_encoder_config(**settings))
     finally:
         keras.config.set_dtype_policy("float32")
+    with pytest.raises(ValueError, match="'int8_from_float32' has weights in int8; those of an encoder"):
+        BertEncoder(tiny_encoder_config(**settings), dtype="int8_from_float32")
     assert {weight.dtype for weight in encoder.weights} == {"float32"}
 
 

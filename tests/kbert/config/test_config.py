@@ -857,6 +857,9 @@ def test_numbers_of_numpy_are_those_of_python():
     assert to_dict(from_numpy) == to_dict(plain)
     settings = {"seed": np.uint8(3), "labels": np.array(["0", "1"]), "learning_rate": np.float64(5e-5)}
     assert repr(config_with_settings(FinetuningConfig, plain, settings)) == repr(plain)
+    weights = dict(zip(np.unique([0, 1]), np.array([1, 2.5]), strict=True))  # as scikit-learn's are made
+    by_class = config_with_settings(FinetuningConfig, plain, {"task_settings": {"class_weights": weights}})
+    assert by_class.task_settings == {"class_weights": {"0": 1.0, "1": 2.5}}
 
 
 def test_a_type_of_numpy_is_no_number():

@@ -1,6 +1,7 @@
 """`load`: run directories, checkpoints and sentence-transformers folders, and what they give."""
 
 import json
+import os
 import pickle
 import re
 import shutil
@@ -98,7 +99,10 @@ def test_weights_are_read_when_they_are_first_asked_for(finetuned_run, monkeypat
         return folder.with_name("step-00000777"), *rest
 
     monkeypatch.setattr(RunDirectory, "load_checkpoint", newer)
-    loaded = open_model(finetuned_run.path, checkpoint="last")
+    with os.scandir(finetuned_run.path.parent) as entries:
+        (entry,) = (entry for entry in entries if entry.name == finetuned_run.path.name)
+    loaded = open_model(entry, checkpoint="last")
+    assert loaded.source == str(finetuned_run.path)
     assert loaded.task.labels == ("quiet", "loud") and loaded.config == finetuned_run.config.encoder
     assert not asked and loaded.checkpoint == finetuned_run.checkpoint("last")
     assert isinstance(loaded.model, TaskModel) and loaded.checkpoint.name == "step-00000777"

@@ -1,5 +1,7 @@
 """`LoadedModel.predict` and its like: a text, a pair, a list, and one sentence for anything else."""
 
+from collections import namedtuple
+from enum import Enum
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,6 +18,18 @@ from tests.kbert.inference.random_model import random_task_model
 from tests.kbert.input_pipelines.frames import Column, Frame
 
 PAIR = ("jump the a", "walk")
+Row = namedtuple("Row", "Index text_pair text")  # as DataFrame.itertuples has them
+
+
+class RowOfPandas(Column):
+    def __init__(self, **cells):
+        super().__init__(cells.values())
+        self.index, self.to_dict = list(cells), lambda: cells
+
+
+class Name(str, Enum):  # not StrEnum, whose members are their values to `str` too
+    ONE = "a"
+    TWO = "b"
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +62,11 @@ def of_pairs():
         (tf.constant(["a", "ü"]), ("text",), [{"text": "a"}, {"text": "ü"}], False),
         (Frame({"text": ["a", "b"], "other": [1, 2]}), ("text",), [{"text": "a"}, {"text": "b"}], False),
         ({"text": ["a", "b"]}, ("text",), [{"text": "a"}, {"text": "b"}], False),
+        ([Row(1, "b", "a")], ("text",), [{"Index": 1, "text": "a", "text_pair": "b"}], False),
+        (Row(1, "b", "a"), ("text",), [{"Index": 1, "text": "a", "text_pair": "b"}], True),
+        (RowOfPandas(text="a", text_pair="b"), ("text",), [{"text": "a", "text_pair": "b"}], True),
+        (Name.ONE, ("text",), [{"text": "a"}], True),
+        (list(Name), ("text",), [{"text": "a"}, {"text": "b"}], False),
         (
             {"text": Column(["a"]), "choices": [["b", "c"]]},
             ("text", "choices"),
@@ -95,6 +114,16 @@ def test_a_text_alone_and_in_a_list_get_the_answers_of_the_script(classifier):
         classifier.predict(["\ud83d"])
     with pytest.raises(ValueError, match=r"the example: text is 3; expected a text"):
         classifier.predict({"text": 3})
+
+
+def test_the_outputs_of_a_signature_are_of_texts_in_every_form(classifier):
+    predict = classifier.predictor("serving_default")
+    texts = ["jump", "walk"]
+    expected = predict.outputs(text=texts)["probabilities"]
+    np.testing.assert_array_equal(predict.outputs(text=iter(texts))["probabilities"], expected)
+    for given, sentence in (("jump", "a list with one entry"), (["jump", None], r"texts\[1\]: text is None")):
+        with pytest.raises(ValueError, match=sentence):
+            predict.outputs(text=given)
 
 
 def test_a_table_gets_an_answer_for_each_row_by_the_names_of_the_task_and_of_the_run(finetuned_run):

@@ -1,6 +1,7 @@
 """What may be given as texts, the same everywhere: a text, a list of texts, and nothing else."""
 
 import random
+from enum import Enum
 
 import numpy as np
 import pytest
@@ -49,6 +50,8 @@ def test_whatever_can_be_gone_through_is_a_list():
         batch = text_batch(given)
         assert not batch.is_alone and batch.texts == texts
         assert all(type(text) is str for text in batch.texts)
+    name = Enum("Name", {"ONE": "jump"}, type=str).ONE
+    assert [*text_batch(name).texts, *text_batch([name]).texts] == ["jump", "jump"]
     assert text_batch(["a", "b"], ["c", None], pairs_may_miss=True).pairs == ["c", None]
 
 

@@ -1,5 +1,6 @@
 """A text counts as truncated just where a piece of it stands in none of its rows."""
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -28,6 +29,12 @@ def missing(rows, texts, reader):
     for owner, row in zip(owners, ids, strict=True):
         seen[owner] |= {INPUTS.vocabulary.tokens[index] for index in row}
     return [not set(text.split()) <= words for text, words in zip(texts, seen, strict=True)]
+
+
+def test_a_length_of_numpy():
+    texts = ["w0 w1", " ".join(WORDS)]
+    ids = TextInputs(INPUTS.vocabulary, np.int64(9))(texts)["input_ids"]
+    assert np.array_equal(ids, INPUTS(texts)["input_ids"])
 
 
 @pytest.mark.parametrize("reader", READERS)
