@@ -2,6 +2,7 @@
 
 import dataclasses
 import difflib
+import functools
 import json
 import os
 from pathlib import Path
@@ -125,7 +126,8 @@ def config_with_settings(config_class, config, settings: dict, vocab_size: int |
                 f"{name}={value!r:.60} means {path}, but the config has no {group}. To have one, give "
                 f"{group}={{{last!r}: {value!r:.60}}}."
             )
-        _apply_override(values, f"{path}={json.dumps(python_numbers(value), default=_plain_value)}")
+        plain_value = functools.partial(_plain_value, path)
+        _apply_override(values, f"{path}={json.dumps(python_numbers(value), default=plain_value)}")
     where = config_class.__name__ if isinstance(config, config_class) else str(config)
     typed = {name for name, value in settings.items() if not dataclasses.is_dataclass(value)}
     names = [path for name in typed for path in _inner_names(paths[name], plain[name])]
@@ -161,13 +163,13 @@ def _inner_names(path, value) -> list[str]:
     return [inner for key, each in value.items() for inner in _inner_names(f"{path}.{key}", each)]
 
 
-def _plain_value(value):
+def _plain_value(setting, value):
     """A path as its text, and a config in a list as its settings. ValueError for anything else."""
     if dataclasses.is_dataclass(value):
         return to_dict(value)
     if not isinstance(value, os.PathLike):
         raise ValueError(
-            f"a setting is {value!r:.60}; expected a number, a text, or a list or dict of these."
+            f"{setting}: received {value!r:.60}; expected a number, a text, or a list or dict of these."
         )
     return os.fspath(value)
 

@@ -74,6 +74,12 @@ class BertEmbeddings(EncoderLayer):
         if self.position_embeddings is None:
             pass  # the blocks see positions by themselves
         elif position_ids is None:
+            length, longest = input_ids.shape[1], self.config.max_position_embeddings
+            if length is not None and length > longest:
+                raise ValueError(
+                    f"received {length} tokens for each text, but the encoder has {longest} positions "
+                    "(max_position_embeddings); cut the texts to these."
+                )
             embeddings += ops.expand_dims(self.position_embeddings[: ops.shape(input_ids)[1]], 0)
         else:
             embeddings += ops.take(self.position_embeddings, position_ids, axis=0)

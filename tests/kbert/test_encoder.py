@@ -248,7 +248,7 @@ def test_every_sequence_length_up_to_the_position_table(encoder):
     for length in (2, 7, longest):
         outputs = encoder({name: tf.ones((2, length), tf.int32) for name in ENCODER_INPUTS})
         assert outputs["sequence_output"].shape == (2, length, encoder.config.hidden_size)
-    with pytest.raises(tf.errors.InvalidArgumentError):
+    with pytest.raises(ValueError, match=f"{longest + 1} tokens for each text, .* has {longest} positions"):
         encoder({name: tf.ones((2, longest + 1), tf.int32) for name in ENCODER_INPUTS})
 
 
