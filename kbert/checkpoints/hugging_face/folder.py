@@ -73,23 +73,15 @@ CONFIG_FILE = "config.json"
 _POSITION_ROWS, _SEGMENT_ROWS = (
     f"embeddings.{name}_embeddings.weight" for name in ("position", "token_type")
 )
-_OUTPUT_BIASES = {"cls.predictions.bias", "lm_head.bias", "vocab_projector.bias", "decoder.bias"}
 _BESIDE_CLASSIFIER = "the encoder's pooler, which this class does not use"
 _FRESH = "not in this architecture; initialised if a kbert model has it"
-_OF_TEXTS_OR_TOKENS = "classifier.weight pooler.dense.weight"
-# Tensors that a class of any family has -> the end of its name; the first that fits is taken.
+# Tensors that a class of any family has -> the end of its name; the first that fits is taken. `{bias}` is the
+# bias of the family's masked LM.
 _HEADS = (
-    ("cls.predictions.bias cls.seq_relationship.weight", "ForPreTraining"),
-    ("cls.predictions.bias", "ForMaskedLM"),
-    ("vocab_projector.bias", "ForMaskedLM"),
-    ("generator_lm_head.bias", "ForMaskedLM"),
-    ("lm_head.bias", "ForMaskedLM"),
+    ("{bias} cls.seq_relationship.weight", "ForPreTraining"),
+    ("{bias}", "ForMaskedLM"),
     ("cls.seq_relationship.weight", "ForNextSentencePrediction"),
     ("qa_outputs.weight", "ForQuestionAnswering"),
-    ("decoder.bias head.dense.weight", "ForMaskedLM"),
-    ("classifier.weight head.dense.weight", "ForSequenceClassification"),
-    (_OF_TEXTS_OR_TOKENS, "ForSequenceClassification"),
-    ("classifier.weight pre_classifier.weight", "ForSequenceClassification"),
     ("classifier.out_proj.weight", "ForSequenceClassification"),
     ("classifier.weight sequence_summary.summary.weight", "ForMultipleChoice"),
     ("classifier.weight", "ForTokenClassification"),
@@ -224,7 +216,10 @@ def _read_model(
     values = read_json_object(config_file)
     config = parse_config(values, config_file, report)
     encoder, family = config.encoder, FAMILIES[config.model_type]
-    vocabulary, longest = read_tokenizer(folder, do_lower_case, report, prompt_texts)
+    is_tied = json_value(values, "tie_word_embeddings", bool, config_file, True)
+    stored = read_weights(folder, family.prefix, family.table["body"][0].outside, is_tied, report)
+    name = _find_class(config, stored, needs_pooler, report)
+    vocabulary, longest = read_tokenizer(folder, do_lower_case, report, prompt_texts, name)
     if not (values.get("model_type") or config.architecture) and vocabulary.kind != "wordpiece":
         raise ValueError(
             f"{config_file} names neither model_type nor architectures, and the tokenizer is not BERT's: a "
@@ -248,17 +243,8 @@ def _read_model(
             f"max_position_embeddings={positions}",
         )
 
-    is_tied = json_value(values, "tie_word_embeddings", bool, config_file, True)
-    stored = read_weights(folder, family.prefix, family.table["body"][0].outside, is_tied, report)
     _cut_tables(stored, config)
     split_projections(stored)
-    name = config.architecture or _guess_architecture(stored, family, config.id2label, report)
-    if not needs_pooler and name.endswith("ForMaskedLM") and _OUTPUT_BIASES.isdisjoint(stored.tensors):
-        report.note(f"config.json says {name}, but there is no such head: the encoder alone is read")
-        name = f"{family.name}Model"
-    if name == "BertForMaskedLM" and "cls.seq_relationship.weight" in stored.tensors:
-        report.note("config.json says BertForMaskedLM, but there is a next-sentence head: it is read too")
-        name = "BertForPreTraining"
     labels = _labels(config, name, stored, folder, report)
     problem_type, own_activation = _meaning(
         config, name, labels, activation, stored, is_sentences, folder, report
@@ -325,38 +311,69 @@ def _cut_tables(stored, config):
             stored.tensors[name] = stored.tensors[name].rows(*rows_read[name])
 
 
-def _guess_architecture(stored, family, id2label, report):
-    """The class of an old checkpoint whose config names none, according to the heads in the file.
+def _find_class(config, stored, needs_head, report):
+    """The class: that of config.json, but for heads that the file has or lacks against it."""
+    family = FAMILIES[config.model_type]
+    name = config.architecture or _guess_architecture(stored, family, config.id2label, report)
+    if not needs_head and name.endswith("ForMaskedLM") and _masked_lm_bias(family) not in stored.tensors:
+        report.note(f"config.json says {name}, but there is no such head: the encoder alone is read")
+        name = f"{family.name}Model"
+    if name == "BertForMaskedLM" and "cls.seq_relationship.weight" in stored.tensors:
+        report.note("config.json says BertForMaskedLM, but there is a next-sentence head: it is read too")
+        name = "BertForPreTraining"
+    return name
 
-    BertForTokenClassification had a pooler until transformers 4, so its tensors are those of a classifier.
-    """
-    names = stored.tensors.keys()
-    heads, end = next((heads, end) for heads, end in _HEADS if set(heads.split()) <= names)
-    is_open = heads == _OF_TEXTS_OR_TOKENS
-    if is_open and letters_scheme([str(label) for label in (id2label or {}).values()]):
-        end, is_open = "ForTokenClassification", False
+
+def _masked_lm_bias(family):
+    return family.table[MASKED_LM.name][-1].outside
+
+
+def _guess_architecture(stored, family, id2label, report):
+    """The class of an old checkpoint whose config names none, according to the heads in the file."""
+    names, bias = stored.tensors.keys(), _masked_lm_bias(family)
+    end = next(end for heads, end in _HEADS if set(heads.format(bias=bias).split()) <= names)
+    other = None
+    if end == "ForTokenClassification" and family.table["pooler"][0].outside in names:
+        end, other = _pooled_heads(stored, family, id2label)
     name = family.name + end
     sentence = f"config.json names no architecture; its tensors are those of {name}"
     report.note(sentence)
-    if is_open:
+    if other:
+        other = family.name + other
         logging.warning(
-            '%s: %s, or of an old BertForTokenClassification: then write "architectures": '
-            '["BertForTokenClassification"] there.',
-            report.path,
-            sentence,
+            '%s: %s, or of %s: then write "architectures": ["%s"] there.', report.path, sentence, other, other
         )
     require_readable(name, report.path)
     return name
+
+
+def _pooled_heads(stored, family, id2label):
+    """(end of the class, that of another with the same tensors or None) of a plain classifier on a pooler.
+
+    Multiple choice has one output. Taggers of families with a pooler had it until transformers 4.
+    """
+    tags, choices, texts = "ForTokenClassification", "ForMultipleChoice", "ForSequenceClassification"
+    other = choices if _num_outputs(stored) == 1 else tags
+    if texts in family.own_poolers:  # its classifier of texts has other tensors
+        return other, None
+    taggers = {row.outside for row in family.table[find_task(family.name + tags)]}
+    if not (family.has_pooler or family.table["pooler"][0].outside in taggers):
+        return texts, None if other == tags else other
+    has_tags = letters_scheme([str(label) for label in (id2label or {}).values()])
+    return (tags, None) if has_tags else (texts, other)
+
+
+def _num_outputs(stored):
+    names = ("classifier.weight", "classifier.out_proj.weight")
+    head = next((stored.tensors[name] for name in names if name in stored.tensors), None)
+    return head.shape[-1 if stored.as_in_keras else 0] if head is not None and head.shape else None
 
 
 def _labels(config, architecture, stored, folder, report):
     """The names of the outputs. What config.json says of them must agree, also with the weights."""
     if not TASKS[find_task(architecture)].checkpoint.has_labels:
         return ()
-    names = ("classifier.weight", "classifier.out_proj.weight")
-    head = next((stored.tensors[name] for name in names if name in stored.tensors), None)
-    num_outputs = head.shape[-1 if stored.as_in_keras else 0] if head is not None and head.shape else None
-    path = folder / CONFIG_FILE
+    num_outputs, path = _num_outputs(stored), folder / CONFIG_FILE
     if config.id2label is None:
         count = num_outputs or 2
         report.note(f"config.json names no labels; the {count} outputs are called LABEL_0, LABEL_1 ...")

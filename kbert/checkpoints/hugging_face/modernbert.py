@@ -51,6 +51,7 @@ DEFAULTS = _FIXED | {
     "classifier_bias": False,
 }
 _ENCODER_ALONE = "ModernBertModel"  # its class has none of the heads that config.json speaks of
+_MASKED_LM = "ModernBertForMaskedLM"
 _LAYER_TYPES = {"global": "full_attention", "local": "sliding_attention"}
 _THETAS = {"global": 160_000.0, "local": 10_000.0}
 _PROJECTIONS = ("query", "key", "value")
@@ -93,7 +94,8 @@ def _refuse_other_heads(values, path):
             f"{path}: classifier_activation={shown(theirs)} is not hidden_activation={shown(activation)}; "
             "kbert has one activation for both."
         )
-    if not json_value(values, "decoder_bias", bool, path, True):
+    name = (values.get("architectures") or [None])[0]
+    if not json_value(values, "decoder_bias", bool, path, True) and name in (None, _MASKED_LM):
         raise ValueError(f"{path}: decoder_bias=false, but kbert's masked-LM head has a bias for each token.")
 
 

@@ -105,6 +105,7 @@ def read_tokenizer(
     do_lower_case: bool | None,
     report: Report,
     prompts: Mapping[str, str] = MappingProxyType({}),
+    architecture: str | None = None,
 ) -> tuple[BaseVocabulary, int | None]:
     """The vocabulary, and the longest input (`model_max_length`) or None.
 
@@ -116,11 +117,13 @@ def read_tokenizer(
         `post_processor`, `add_prefix_space`, `do_lower_case`, `prompts`, `mask_token`, and those of the
         kind.
       prompts: what a model of vectors puts before its texts, by name.
+      architecture: the class of the model that reads the ids; None for a vocabulary alone, whose segments and
+        masks are a later model's own.
 
     Raises:
       ValueError: for missing or contradictory files, or a setting that kbert cannot follow.
     """
-    files = TokenizerFiles(folder, report)
+    files = TokenizerFiles(folder, report, architecture)
     check_tokenizer_keys(files)
     kind, path = _find_kind(files), files.settings_path
     _refuse_other_settings(files, kind, do_lower_case)

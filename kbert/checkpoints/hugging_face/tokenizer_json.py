@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from kbert.checkpoints.hugging_face.families import find_model_type
 from kbert.checkpoints.report import Report
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_value, shown, shown_name
@@ -22,6 +23,7 @@ class TokenizerFiles:
     Args:
       folder: holds them.
       report: takes notes.
+      architecture: the class of the model that reads the ids; None for a vocabulary alone.
 
     Attributes:
       rules: the content of `tokenizer.json`; None without one.
@@ -32,8 +34,8 @@ class TokenizerFiles:
       ValueError: for a file that is no JSON object.
     """
 
-    def __init__(self, folder: Path, report: Report):
-        self.folder, self.report = folder, report
+    def __init__(self, folder: Path, report: Report, architecture: str | None):
+        self.folder, self.report, self.architecture = folder, report, architecture or ""
         self.path, self.settings_path = folder / "tokenizer.json", folder / "tokenizer_config.json"
         self.rules = self.read("tokenizer.json")
         self.settings = self.read("tokenizer_config.json") or {}
@@ -144,23 +146,22 @@ class TokenizerFiles:
 
     @property
     def model_type(self):
-        """The family, as config.json says it."""
+        """The family, as config.json says it, by which transformers finds the tokenizer's class."""
         return (self.read("config.json") or {}).get("model_type")
 
     @property
     def has_segments(self) -> bool:
         """Whether the folder's model adds something for the second text of a pair."""
-        config = self.read("config.json") or {}
-        return self.model_type in WITH_SEGMENTS and config.get("type_vocab_size", 2) != 1
+        if not self.architecture or find_model_type(self.architecture) not in WITH_SEGMENTS:
+            return False
+        return (self.read("config.json") or {}).get("type_vocab_size", 2) != 1
 
     def refuse_other_processor(self, vocabulary: BaseVocabulary):
         """Refuses a tokenizer.json that packs texts otherwise than kbert."""
         steps = self.steps("post_processor", "processors")
         # One of bytes moves offsets alone.
         packing = [step for step in steps if step.get("type") != "ByteLevel"] or [{}]
-        has_berts = vocabulary.kind == "wordpiece" and vocabulary.pair_separators == 1
-        has_segments = self.has_segments or (has_berts and self.model_type is None)
-        is_ours = len(packing) == 1 and _packs_as_ours(packing[0], vocabulary, has_segments)
+        is_ours = len(packing) == 1 and _packs_as_ours(packing[0], vocabulary, self.has_segments)
         if self.rules is not None and not is_ours:
             special = vocabulary.special_tokens
             between = " ".join([special.sep] * vocabulary.pair_separators)

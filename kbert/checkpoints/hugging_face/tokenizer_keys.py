@@ -60,7 +60,7 @@ def refuse_other_masks(files: TokenizerFiles, vocabulary: BaseVocabulary):
     Raises:
       ValueError: for such a mask, unless `mask_token` is allowed.
     """
-    if not _model_class(files).endswith(_OF_MASKS):
+    if not files.architecture.endswith(_OF_MASKS):
         return
     expected = {"single_word": False}
     if vocabulary.kind == "bpe":  # where blanks are parts of pieces
@@ -155,7 +155,7 @@ def _refuse_cut_beginnings(files):
 
 def _refuse_pairs_without_segments(files):
     """Refuses a BERT for pairs whose tokenizer, by its settings or its class, tells no texts apart."""
-    reads_pairs = _model_class(files).endswith(_OF_PAIRS)
+    reads_pairs = files.architecture.endswith(_OF_PAIRS)
     has_berts_tokens = files.role("cls_token") in (None, BERT_TOKENS.cls)
     if not (reads_pairs and files.has_segments and has_berts_tokens):
         return
@@ -175,11 +175,6 @@ def _refuse_pairs_without_segments(files):
             f"{files.settings_path} has no model_input_names: the second text of a pair is segment 1, as in "
             "transformers 4; in transformers 5 it is segment 0"
         )
-
-
-def _model_class(files) -> str:
-    classes = (files.read("config.json") or {}).get("architectures") or [""]
-    return str(classes[0]) if isinstance(classes, list) else ""
 
 
 def _has_no_segments(class_name) -> bool:

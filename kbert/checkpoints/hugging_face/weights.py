@@ -72,6 +72,7 @@ _HEADS = (
     "generator_predictions",
     "generator_lm_head",
     "lm_head",
+    "sequence_summary",
 )
 
 

@@ -151,14 +151,14 @@ def _read_merges(path):
     if not path.is_file():
         raise ValueError(f"{path} does not exist; byte-level BPE needs it beside {VOCABULARY_FILE}.")
     try:
-        lines = path.read_bytes().decode("utf-8").split("\n")
+        lines = path.read_bytes().decode("utf-8-sig").split("\n")  # some editors begin a file with a mark
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{path} is not UTF-8 (byte {error.start}); expected merges, one pair a line."
         ) from None
     merges = []
-    for number, line in enumerate(lines, start=1):
-        pair = line.rstrip("\r").split(" ")
+    for number, line in enumerate((line.rstrip("\r") for line in lines), start=1):
+        pair = line.split(" ")
         if not line or (number == 1 and line.startswith("#version")):
             continue
         if len(pair) != 2 or not all(pair):

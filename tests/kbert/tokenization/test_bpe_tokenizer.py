@@ -171,3 +171,11 @@ def test_a_saved_model_has_core_ops_alone_and_the_same_pieces(tmp_path):
     answers, gate = session_pieces(tokenizer, TEXTS, tmp_path / "saved")
     assert answers == [values.to_list() for values in tokenizer.with_offsets(constant(TEXTS))]
     assert gate["text_ops"] == [] and gate["oldest_server"] == "2.12"
+
+
+def test_merges_that_an_editor_on_windows_saved(tmp_path):
+    for name, content in small.files().items():
+        (tmp_path / name).write_bytes(content)
+    file = tmp_path / "merges.txt"
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n") + b"\r\n")
+    assert BytePairVocabulary.from_files(tmp_path / "vocab.json", file).merges == small.merges

@@ -12,6 +12,7 @@ from safetensors.numpy import load_file
 
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.config.pooling_config import PoolingConfig
+from kbert.config.sparse_pooling_config import SparsePoolingConfig
 from kbert.heads.replaced_token_head import ReplacedTokenHead
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
 from tests.kbert.checkpoints import foreign_files
@@ -330,6 +331,43 @@ def test_what_a_format_cannot_express_is_one_sentence(case, tmp_path):
         assert "(allowed by" in str(write_checkpoint(model, tmp_path / "m", format, [allowed_by]))
 
 
+TAGS = ("O", "B-PER", "I-PER")
+WITHOUT_CLASS = (
+    ("multiple_choice", (), {}, "sequence_regression", "BertForMultipleChoice"),
+    ("multiple_choice", (), DISTILBERT, "sequence_regression", "DistilBertForMultipleChoice"),
+    ("multiple_choice", (), ROBERTA | {"vocabulary": BPE}, "multiple_choice", None),
+    ("sequence_classification", ("a", "b"), DISTILBERT, "sequence_classification", None),
+    (
+        "sequence_classification",
+        ("a", "b"),
+        MODERNBERT,
+        "sequence_classification",
+        "ModernBertForTokenClassification",
+    ),
+    ("token_classification", TAGS, MODERNBERT, "token_classification", None),
+    ("masked_lm", (), ELECTRA, "masked_lm", None),
+)
+
+
+@pytest.mark.parametrize(("task", "labels", "settings", "read_as", "other"), WITHOUT_CLASS)
+def test_heads_of_several_classes_are_said_where_the_config_names_none(
+    task, labels, settings, read_as, other, tmp_path, caplog
+):
+    write_checkpoint(random_checkpoint(task, labels, **settings), tmp_path / "m", "hugging_face")
+    edit(tmp_path / "m" / "config.json", architectures=None)
+    assert read_checkpoint(tmp_path / "m").task == read_as
+    assert re.findall(r"or of (\w+): then write", caplog.text) == ([other] if other else [])
+
+
+def test_a_splade_of_electras_generator_comes_back(tmp_path):
+    model = dataclasses.replace(
+        random_checkpoint("sparse_embedding", **ELECTRA), pooling=SparsePoolingConfig()
+    )
+    write_checkpoint(model, tmp_path / "m", "hugging_face")
+    back = read_checkpoint(tmp_path / "m")
+    assert back.task == "sparse_embedding" and numbers(back) == numbers(model)
+
+
 def test_a_distilbert_is_a_bert_whose_segments_are_zero(tmp_path):
     model = random_checkpoint("encoder", **DISTILBERT | {"hidden_act": "gelu"})
     body = {name: tensor for name, tensor in model.tensors.items() if not name.startswith("pooler/")}
@@ -489,6 +527,15 @@ def test_a_modernbert_without_heads_may_speak_of_others(tmp_path):
     assert read_checkpoint(tmp_path / "back").task == "encoder"
 
 
+def test_a_bias_of_words_counts_for_a_masked_lm_alone(modernbert, tmp_path):
+    write_checkpoint(random_checkpoint("masked_lm", **MODERNBERT), tmp_path / "m", "hugging_face")
+    for folder in (modernbert, tmp_path / "m"):
+        edit(folder / "config.json", decoder_bias=False)
+    assert read_checkpoint(modernbert).task == "sequence_classification"
+    with pytest.raises(ValueError, match="decoder_bias=false, but kbert's masked-LM head has a bias"):
+        read_checkpoint(tmp_path / "m")
+
+
 FULL, SLIDING = "full_attention", "sliding_attention"
 
 
@@ -500,7 +547,6 @@ FULL, SLIDING = "full_attention", "sliding_attention"
         ({"layer_types": 3}, "layer_types"),
         ({"classifier_activation": "silu"}, "classifier_activation='silu' is not hidden_activation='gelu'"),
         ({"hidden_activation": "silu", "classifier_activation": "silu"}, "hidden_act='silu' is not known"),
-        ({"decoder_bias": False}, "decoder_bias=false, but kbert's masked-LM head has a bias"),
         ({"classifier_pooling": "max"}, "classifier_pooling='max' is not known; choose one of cls, mean"),
         ({"rope_scaling": {"type": "yarn"}}, "its rotary positions are scaled"),
         (
@@ -589,20 +635,29 @@ def test_a_length_that_counts_the_rows_of_padding(tmp_path):
         read_checkpoint(tmp_path / "m")
 
 
-def test_names_of_tensorflows_classes(roberta):
+@pytest.mark.parametrize(
+    ("model", "task", "labels", "settings"),
+    [
+        ("tf_roberta", "sequence_classification", ("a", "b"), ROBERTA | {"vocabulary": BPE}),
+        ("tf_electra_for_multiple_choice", "multiple_choice", (), ELECTRA),
+    ],
+)
+def test_names_of_tensorflows_classes(model, task, labels, settings, tmp_path):
     """They differ by their orientation, and by what Keras calls kernels, tables, gammas and betas."""
-    expected = numbers(read_checkpoint(roberta))
+    write_checkpoint(random_checkpoint(task, labels, **settings), tmp_path / "m", "hugging_face")
+    file = tmp_path / "m" / "model.safetensors"
+    expected = numbers(read_checkpoint(file.parent))
     renamed = {}
-    for name, array in load_file(roberta / "model.safetensors").items():
+    for name, array in load_file(file).items():
         *scopes, end = name.split(".")
         if "LayerNorm" in name:
             end = {"weight": "gamma", "bias": "beta"}[end]
-        elif end == "weight" and "embeddings" not in name:
+        elif end == "weight" and "embeddings." not in name:
             end, array = "kernel", np.ascontiguousarray(array.T)
-        scope = re.sub(r"layer/(\d+)", r"layer_._\1", "/".join(["tf_roberta", *scopes]))
+        scope = re.sub(r"layer/(\d+)", r"layer_._\1", "/".join([model, *scopes]))
         renamed[f"{scope}/{end}:0"] = array
-    foreign_files.write_safetensors(roberta / "model.safetensors", renamed, "tf")
-    assert numbers(read_checkpoint(roberta)) == expected
+    foreign_files.write_safetensors(file, renamed, "tf")
+    assert numbers(read_checkpoint(file.parent)) == expected
 
 
 @pytest.mark.parametrize("rows", range(4))
