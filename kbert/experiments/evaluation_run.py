@@ -71,9 +71,9 @@ def run_evaluation(loaded: LoadedModel, eval_file, input_dir, held_out, batch_si
             task, evaluation_step, batches, data.examples, rows.owners,
             lambda *batch: answered.append(batch), -(-records // batch_size),
         )  # fmt: skip
+        _require_finite_losses(loaded.source, metrics)
         for examples, predictions in answered if outputs.predictions_dir else ():
             task.write_predictions(examples, predictions, outputs.predictions_dir)
-        _require_finite_losses(loaded.source, metrics)
         metrics |= task.baseline(batches.as_numpy_iterator(), loaded.vocabulary)
     if outputs.keep_chosen:
         loaded.run.keep_chosen(step, task.chosen(metrics), shown_source(eval_file))

@@ -89,6 +89,12 @@ def require_cells(rows: Iterable[dict], path: str | Path):
             _require_cell(_cell(value), name, number, file_format)
 
 
+def require_labels(labels: Iterable[str], path: str | Path):
+    """As `require_cells`, of the labels that the answers to any text may name."""
+    for label in labels:
+        _require_cell(label, "label", "of an answer", find_format(path))
+
+
 def _keep(answered, waiting, label_separator):
     """Keeps the cells of all rows, a line of JSON each. Returns the columns of examples and of answers."""
     example_columns: dict[str, None] = {}

@@ -1,6 +1,7 @@
 """What is wrong with the labels of a whole file: two for one meaning, none, too many."""
 
 import collections
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +23,8 @@ _CLASSES_ALONE = (
     "List the classes in dataset.labels: with it if it is one, else without it and with "
     "dataset.skip_unlabelled=true."
 )
+# Bytes, and scalars of NumPy and PyTorch.
+_PRINTED = re.compile(r"""b'.*'|b".*"|(np\.\w+|tensor)\(.*\)""")
 _TOO_MANY_ONCE = 20  # labels of a file in which none is there twice
 
 
@@ -119,13 +122,18 @@ def _require_repeated(counts, path):
 
 
 def _require_bare(counts, path):
-    """Refuses labels with the quotation marks of a file around them."""
+    """Refuses labels with the quotation marks of a file around them, and values that Python printed."""
     quoted = next((label for label in counts if len(label) > 2 and label[0] == label[-1] == '"'), None)
     if quoted:
         raise ValueError(
             f"{path}: the label {quoted[:200]!r} stands in quotation marks. TSV is read without quoting; for "
             "a file with quotes set dataset.file_format=csv and dataset.delimiter='\\t'; if the marks are "
             "part of the labels, list all in dataset.labels."
+        )
+    if printed := next(filter(_PRINTED.fullmatch, counts), None):
+        raise ValueError(
+            f"{path}: the label {printed[:200]!r} is a value as Python prints it. Write the label itself, of "
+            'bytes their .decode("utf-8"); if it is meant so, list all in dataset.labels.'
         )
 
 
@@ -179,7 +187,8 @@ def _mark_of_none(counts):
     numbers = sorted({number for label in counts if (number := as_number(label)) is not None})
     least, others = next(iter(numbers), 0), numbers[1:]
     is_mark = least in NUMBERS_FOR_NONE and others != [-least] and all(other >= -1 for other in others)
-    if None in map(as_number, counts) or not is_mark:
+    has_names = None in map(as_number, counts)  # of classes: beside them one negative number is none
+    if not is_mark or (has_names and others):
         return None
     mark = next(label for label in counts if as_number(label) == least)
     writer = "as `datasets` writes it" if least == -1 else "as PyTorch's losses pass it over"

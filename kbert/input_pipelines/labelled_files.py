@@ -335,7 +335,13 @@ def text_cell(record: dict, column: str, where: str) -> str:
     require_column(record, column, where)
     if why := text_problem(record, column):
         raise ValueError(f"{where} {why}; mend the row or leave it out.")
-    return record[column]
+    text = record[column]
+    if text[:2] in ("b'", 'b"') and len(text) > 2 and text[-1] == text[1]:
+        warn_once(
+            f"The column {column!r} has texts such as b'...', which look like bytes that Python printed: they "
+            'are read with b, quotation marks and escapes. Write their .decode("utf-8"), here and elsewhere.'
+        )
+    return text
 
 
 def whole_choices(beginning: str, choices: Iterable[str]) -> list[str]:

@@ -49,6 +49,7 @@ from kbert.inference.answer_files import (
     check_answer_file,
     find_format,
     require_cells,
+    require_labels,
     write_answers,
 )
 from kbert.inference.answers import (
@@ -226,6 +227,8 @@ def main():
     settings = {"top_k": flags.top_k, "whole_words": flags.whole_words}
     settings = {name: value for name, value in settings.items() if value is not None}
     require_settings(source, settings)
+    if _writes_table(flags):
+        require_labels(getattr(source.task, "labels", None) or (), str(flags.output_file))
     if _writes_table(flags) and (flags.input_file or flags.text or flags.question):
         require_cells(
             _whole_rows(source, flags) or _examples(source, flags, num_texts)[0], str(flags.output_file)

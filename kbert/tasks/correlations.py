@@ -31,9 +31,12 @@ def correlations(predicted, true) -> dict[str, float]:
             len(predicted), predicted[0], _WORST,
         )  # fmt: skip
         return {"pearson": _WORST, "spearman": _WORST}
-    significands, exponents = np.frexp(predicted)
-    rounded = np.ldexp(np.round(significands / _ROUNDING), exponents)
+    order = np.argsort(predicted)
+    ranks = np.empty(len(predicted), np.int64)
+    ranks[order] = np.cumsum(
+        np.diff(predicted[order], prepend=-np.inf) > _ROUNDING * np.abs(predicted[order])
+    )
     return {
         "pearson": float(stats.pearsonr(predicted, true).statistic),
-        "spearman": float(stats.spearmanr(rounded, true).statistic),
+        "spearman": float(stats.spearmanr(ranks, true).statistic),
     }

@@ -1,8 +1,9 @@
 """The best spans of the windows of one question, in NumPy; `graph_answers` finds the best one in a graph.
 
 A span is a start and an end in the same window, end at or after start, of at most `max_answer_length` pieces,
-both pieces of the context, and the start where the window has the most context. Its score is the sum of the
-start's and the end's logit. Of equals the first comes first: by window, start and end.
+both pieces of the context, and the start where the window has the most context. A piece that is blanks alone,
+as RoBERTa and XLM-R have them, has no characters and is neither: the answer would be "". Its score is the sum
+of the start's and the end's logit. Of equals the first comes first: by window, start and end.
 """
 
 from collections.abc import Iterator
@@ -65,8 +66,9 @@ def _band(rows, max_answer_length):
     no_span = np.float32(NO_SPAN)
     length = rows.start_logits.shape[1]
     width = min(max_answer_length, length)
-    starts = np.where(rows.max_context > 0, rows.start_logits, no_span)
-    ends = np.where(rows.offsets[..., 0] >= 0, rows.end_logits, no_span)
+    has_characters = rows.offsets[..., 1] > rows.offsets[..., 0]
+    starts = np.where((rows.max_context > 0) & has_characters, rows.start_logits, no_span)
+    ends = np.where(has_characters, rows.end_logits, no_span)
     ends = np.pad(ends, [(0, 0), (0, width - 1)], constant_values=no_span)
     return starts[..., np.newaxis] + np.lib.stride_tricks.sliding_window_view(ends, width, axis=1)
 

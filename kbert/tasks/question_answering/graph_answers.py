@@ -58,8 +58,9 @@ def best_spans(outputs, windows: ContextWindows, batch_size, max_answer_length: 
 
 def _band(outputs, windows, width):
     """Scores by start and how many pieces further the end is: float32 [windows, length * width]."""
-    starts = tf.where(windows.max_context, outputs["start_logits"], NO_SPAN)
-    ends = tf.where(windows.offsets[..., 0] >= 0, outputs["end_logits"], NO_SPAN)
+    has_characters = windows.offsets[..., 1] > windows.offsets[..., 0]
+    starts = tf.where(windows.max_context & has_characters, outputs["start_logits"], NO_SPAN)
+    ends = tf.where(has_characters, outputs["end_logits"], NO_SPAN)
     ends = tf.pad(ends, [[0, 0], [0, width - 1]], constant_values=NO_SPAN)
     length = tf.shape(starts)[1]
     positions = tf.range(length)[:, tf.newaxis] + tf.range(width)  # (L, K)

@@ -209,8 +209,11 @@ def score_answer(
     text = "" if declined else predicted.text
     right = [answer.text for answer in question.answers or ()]
     exact, f1 = best_scores(text, right, settings.unanswerable)
-    shares = {entry["text"]: entry["probability"] for entry in _with_probabilities(predicted.rivals)}
-    return ScoredAnswer(text, _start(question.context, text, predicted), shares.get(text, 0.0), exact, f1)
+    rivals = predicted.rivals
+    if text not in {rival.text for rival in rivals}:  # no answer may have taken the only place
+        rivals = [*rivals, Rival(text, predicted.score, 0.0)]
+    shares = {entry["text"]: entry["probability"] for entry in _with_probabilities(rivals)}
+    return ScoredAnswer(text, _start(question.context, text, predicted), shares[text], exact, f1)
 
 
 def _start(context, text, predicted):

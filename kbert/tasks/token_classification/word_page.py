@@ -20,7 +20,8 @@ class WordPage(Page):
 
     def __init__(self, task):
         super().__init__(task)
-        self._names = [split_tag(tag)[1] or "O" for tag in task.tags] if task.tags else list(task.labels)
+        outside = "(outside)" if "O" in task.types else "O"  # which may be a type of entities
+        self._names = [split_tag(tag)[1] or outside for tag in task.tags] if task.tags else list(task.labels)
 
     def collect(self, outputs, batch):
         """With the probability of each token's predicted label, float32 of shape (rows, max_seq_length)."""

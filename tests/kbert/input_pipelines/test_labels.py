@@ -176,10 +176,18 @@ def test_what_stands_for_no_label_is_refused_or_left_out(with_source, files, mar
         assert len(list(files.read_examples(path, DatasetConfig(labels=("0", "1", mark))))) == 4
 
 
+@pytest.mark.parametrize("label", ["b'pos'", 'b"pos"', "np.int64(1)", "tensor(1)"])
+def test_a_value_that_python_printed_is_no_label(tmp_path, label):
+    with pytest.raises(ValueError, match="is a value as Python prints it"):
+        judge_labels({label: 2, "neg": 3}, tmp_path)
+    judge_labels({f"a {label}": 2, "neg": 3}, tmp_path)
+
+
 def test_texts_that_stand_for_no_text_and_printed_lists_are_said(tmp_path, caplog):
     path = tmp_path / "rows.csv"
-    path.write_text("text,label\n[well?],a\n#NAME?,b\nnan,a\n\"['a', 'b']\",a\n")
-    assert len(list(ONE_LABEL_FILES.read_examples(path, DatasetConfig()))) == 4
+    path.write_text("text,label\n[well?],a\n#NAME?,b\nnan,a\n\"['a', 'b']\",a\nb'x',a\nb'x'y,b\n")
+    assert len(list(ONE_LABEL_FILES.read_examples(path, DatasetConfig()))) == 6
+    assert "The column 'text' has texts such as b'...', which look like bytes" in caplog.text
     assert "rows.csv line 5 has the text \"['a', 'b']\", which looks like a list" in caplog.text
     assert "2 text(s) are what programs write where there is none, the first '#NAME?' (" in caplog.text
 
@@ -206,6 +214,9 @@ def test_a_missing_value_is_no_label(tmp_path, files, value):
     (["0", "1", "-100"], False),
     (["-100", "-50", "0"], True),
     (["a", "--", "b"], False),
+    (["entailment", "-1", "neutral"], False),
+    (["entailment", "-100", "neutral"], False),
+    (["entailment", "-1", "1"], True),
     (["a", "\u2014", "b"], False),
 ])  # fmt: skip
 def test_a_minus_is_a_class_beside_its_plus_alone(with_source, labels, is_class):

@@ -28,6 +28,8 @@ def random_rows(seed, num_windows=3, length=24, step=8, values=None) -> Rows:
     for window in range(num_windows):
         pieces = window * step + np.arange(lengths[window])
         where = slice(head, head + lengths[window])
-        offsets[window, where] = np.stack([3 * pieces, 3 * pieces + 2], axis=-1)
+        # A tenth are blanks alone, as RoBERTa and XLM-R have them.
+        sizes = np.where(np.random.default_rng(pieces).random(lengths[window]) < 0.1, 0, 2)
+        offsets[window, where] = np.stack([3 * pieces, 3 * pieces + sizes], axis=-1)
         max_context[window, where] = rng.random(lengths[window]) < 0.7
     return Rows(*logits, offsets, max_context)

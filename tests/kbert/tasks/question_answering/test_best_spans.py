@@ -29,8 +29,8 @@ def every_span(rows, max_answer_length):
         for end in range(length)
         if start <= end < start + max_answer_length
         and rows.max_context[window, start]
-        and rows.offsets[window, start, 0] >= 0
-        and rows.offsets[window, end, 0] >= 0
+        and rows.offsets[window, start, 1] > rows.offsets[window, start, 0]
+        and rows.offsets[window, end, 1] > rows.offsets[window, end, 0]
     ]
 
 
