@@ -338,7 +338,7 @@ def text_cell(record: dict, column: str, where: str) -> str:
     text = record[column]
     if text[:2] in ("b'", 'b"') and len(text) > 2 and text[-1] == text[1]:
         warn_once(
-            f"The column {column!r} has texts such as b'...', which look like bytes that Python printed: they "
+            f"The column {column!r} has texts like b'...', which look like bytes that Python printed; they "
             'are read with b, quotation marks and escapes. Write their .decode("utf-8"), here and elsewhere.'
         )
     return text

@@ -187,7 +187,7 @@ def test_texts_that_stand_for_no_text_and_printed_lists_are_said(tmp_path, caplo
     path = tmp_path / "rows.csv"
     path.write_text("text,label\n[well?],a\n#NAME?,b\nnan,a\n\"['a', 'b']\",a\nb'x',a\nb'x'y,b\n")
     assert len(list(ONE_LABEL_FILES.read_examples(path, DatasetConfig()))) == 6
-    assert "The column 'text' has texts such as b'...', which look like bytes" in caplog.text
+    assert "The column 'text' has texts like b'...', which look like bytes" in caplog.text
     assert "rows.csv line 5 has the text \"['a', 'b']\", which looks like a list" in caplog.text
     assert "2 text(s) are what programs write where there is none, the first '#NAME?' (" in caplog.text
 
