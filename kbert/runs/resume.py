@@ -73,8 +73,8 @@ def require_same_run(run, config, details: dict):
 
 
 def one_spelling(path: str | None) -> str | None:
-    """A path without what changes no place: a slash at the end, `./`, `~`."""
-    return path and os.path.normpath(os.path.expanduser(path))
+    """A path without what changes no place: a slash at the end, `./`, `~`; a name of a hub as it is."""
+    return path if not path or "://" in path else os.path.normpath(os.path.expanduser(path))
 
 
 def _warn_of_changes(path, recorded, current):
