@@ -1,7 +1,7 @@
 """assets.extra/tf_serving_warmup_requests: what a server asks a model before it serves it.
 
 A server replays the file when it loads a version, so that no user's request waits for what TensorFlow does
-at a first call. A request that fails makes the loading fail, and more than 1,000 are refused. The file is a
+at a first call. A request that fails makes the loading fail, and so do more than 1,000. The file is a
 TFRecord of `PredictionLog`s (TensorFlow Serving, docs/saved_model_warmup).
 """
 
@@ -26,6 +26,7 @@ _FIXED_WORDS = (
     "the quick brown fox jumps over a lazy dog and runs into the old wood before it is dark".split()
 )
 _MASKED_EVERY = 8  # words, where masks are filled
+_MOST_REQUESTS = 1000  # that a server replays
 _MOST_TOKENS = 1 << 14  # of a request with several examples: attention needs memory for all of them
 
 
@@ -54,6 +55,8 @@ def length_buckets(max_seq_length: int) -> tuple[int, ...]:
 def warmup_requests(signatures: dict[str, Signature], text_inputs, examples=()) -> Iterator[WarmupRequest]:
     """Yields a request for each signature, batch size and length, of at most 16,384 tokens or one example.
 
+    Of many signatures the longest requests are left out, so that there are at most 1,000.
+
     Args:
       signatures: those of the model.
       text_inputs: the `TextInputs` of the model.
@@ -62,14 +65,16 @@ def warmup_requests(signatures: dict[str, Signature], text_inputs, examples=()) 
     words = _example_words(examples) or _FIXED_WORDS
     mask = text_inputs.vocabulary.special_tokens.mask
     pieces = np.maximum(text_inputs.tokenizer(tf.constant(words)).row_lengths().numpy(), 1)
+    sizes = [
+        (num_tokens, batch_size)
+        for num_tokens in length_buckets(text_inputs.max_seq_length)
+        for batch_size in BATCH_SIZES
+        if batch_size == 1 or batch_size * num_tokens <= _MOST_TOKENS
+    ]
     for name, signature in signatures.items():
-        for num_tokens in length_buckets(text_inputs.max_seq_length):
-            for batch_size in BATCH_SIZES:
-                if batch_size > 1 and batch_size * num_tokens > _MOST_TOKENS:
-                    continue
-                texts = _texts(signature, words, pieces, batch_size, num_tokens, mask)
-                inputs = _inputs(signature, texts, text_inputs)
-                yield WarmupRequest(name, batch_size, num_tokens, inputs)
+        for num_tokens, batch_size in sizes[: _MOST_REQUESTS // len(signatures)]:
+            texts = _texts(signature, words, pieces, batch_size, num_tokens, mask)
+            yield WarmupRequest(name, batch_size, num_tokens, _inputs(signature, texts, text_inputs))
 
 
 def write_warmup_requests(folder: Path, model_name: str, requests) -> int:

@@ -50,7 +50,7 @@ class TokenizerInside:
         self._tokenizer = tf_text.FastBertTokenizer(
             vocab=list(vocabulary.tokens),
             token_out_type=tf.int32,
-            unknown_token="[UNK]",
+            unknown_token=vocabulary.special_tokens.unk,
             # Its limit is in bytes, that of the rules in characters; of ASCII that is the same.
             max_bytes_per_word=vocabulary.rules.max_input_chars_per_word,
             lower_case_nfd_strip_accents=vocabulary.do_lower_case,

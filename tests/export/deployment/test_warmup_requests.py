@@ -49,6 +49,13 @@ def test_several_long_texts_are_no_request(text_inputs, monkeypatch):
     assert sizes == {(32, 1), (32, 8), (LENGTH, 1)}
 
 
+def test_of_many_signatures_the_longest_requests_are_left_out(text_inputs, monkeypatch):
+    monkeypatch.setattr(warmup, "_MOST_REQUESTS", 2 * len(SIGNATURES) + 1)
+    requests = warmup.warmup_requests(SIGNATURES, text_inputs, EXAMPLES)
+    sizes = [(request.signature, request.num_tokens, request.batch_size) for request in requests]
+    assert sizes == [(name, 32, batch_size) for name in SIGNATURES for batch_size in (1, 8)]
+
+
 @pytest.mark.parametrize(("seconds", "expected"), [(60, 6), (11, 4), (0, 2)])
 def test_requests_are_replayed_while_there_is_time(monkeypatch, seconds, expected):
     """A token takes .1 s: requests of 8, 32 and 64 tokens of two signatures, the largest first."""

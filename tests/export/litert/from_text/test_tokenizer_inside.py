@@ -17,6 +17,7 @@ from export.litert.litert_model import LiteRTModel
 from kbert.features import ENCODER_INPUTS
 from kbert.tasks import TASKS
 from kbert.tasks.signatures.signature import Signature, ids_inputs
+from kbert.tokenization.base_vocabulary import ROBERTA_TOKENS
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.kbert.inference.random_model import random_task_model
@@ -55,6 +56,12 @@ def echo_file(vocabulary, inputs, folder):
     path = folder / "echo.tflite"
     path.write_bytes(content)
     return path
+
+
+def test_the_unknown_token_is_the_vocabularys():
+    vocabulary = Vocabulary([*ROBERTA_TOKENS, "ab"], True, special_tokens=ROBERTA_TOKENS)
+    found = TokenizerInside(vocabulary, LENGTH)(tf.constant(["x"]))["input_ids"]
+    assert found[0, 1] == vocabulary.tokens.index(ROBERTA_TOKENS.unk)
 
 
 def ids_of(path, *texts):
