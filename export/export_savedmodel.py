@@ -83,9 +83,10 @@ def export_savedmodel(
         where whole vectors do. By default all.
 
     Returns:
-      dict: path, version, precision, num_ops, text_ops (TF-Text ops used), oldest_server; max_difference and
-        mean_difference from Keras in float32, answers_agree, answers_compared, compared_on (which texts);
-        parameters, weight_bytes, graph_bytes, bytes; docker, the line that serves the model.
+      dict: path, version, precision, dimensions (where they are given), num_ops, text_ops (TF-Text ops
+        used), oldest_server; max_difference and mean_difference from Keras in float32, answers_agree,
+        answers_compared, compared_on (which texts); parameters, weight_bytes, graph_bytes, bytes; docker,
+        the line that serves the model.
 
     Raises:
       ValueError: for other `text_ops`, or "core" with a SentencePiece model; for `dimensions` that the model
@@ -110,6 +111,7 @@ def export_savedmodel(
         with activity("writing the graph"), tokenizer_ops.core_ops(text_ops == "core"):
             model.write(aside)
         report = op_gate.check_servable(str(aside), min_server_version) | {"precision": precision}
+        report |= {} if dimensions is None else {"dimensions": dimensions}
         session = session_check.load_session(str(aside))
         texts = run_texts.read_run_texts(model.loaded.run, model.task)
         with activity("asking every signature, and Keras the same"):

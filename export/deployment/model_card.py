@@ -15,7 +15,8 @@ CARD_FILE, PAGE_FILE = "model_card.json", "model_card.html"
 
 
 def model_card(serving_model, directory, report: dict) -> dict:
-    """The card, ready for JSON. A model that was changed since its checkpoint has no metrics of it.
+    """The card, ready for JSON. A model that was changed since its checkpoint, or whose vectors are cut, has
+    no metrics of it.
 
     Args:
       serving_model: the `ServingModel` that was exported.
@@ -23,7 +24,8 @@ def model_card(serving_model, directory, report: dict) -> dict:
       report: of the checks, as `export_savedmodel` returns it, with num_warmup_requests and measured.
     """
     loaded, run = serving_model.loaded, serving_model.loaded.run
-    config, changed = loaded.config, changes_since_checkpoint(loaded)
+    config = loaded.config
+    changed = ["dimensions"] * ("dimensions" in report) + changes_since_checkpoint(loaded)
     trained = run if run and "converted" not in run.details else None  # of 0 steps: its config was not used
     chosen = _chosen(serving_model.task, run.task()) if run else {}
     return {

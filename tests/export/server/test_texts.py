@@ -3,6 +3,7 @@
 import base64
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -62,7 +63,10 @@ def test_vectors_are_shortened_and_quantized_as_in_python(vectors):
 def test_an_export_gives_the_first_numbers(vectors, tmp_path):
     _, loaded = vectors
     expected = loaded.embed(TEXTS, dimensions=3)
-    signatures = tf.saved_model.load(loaded.export(tmp_path / "short", dimensions=3)["path"]).signatures
+    report = loaded.export(tmp_path / "short", dimensions=3)
+    card = json.loads((Path(report["path"]) / "assets.extra/model_card.json").read_text())
+    assert card["changed"] == ["dimensions"] and card["dimensions"] == report["dimensions"] == 3
+    signatures = tf.saved_model.load(report["path"]).signatures
     found = signatures["serving_default"](text=tf.constant(TEXTS))["embedding"]
     np.testing.assert_allclose(found, expected, atol=1e-5)
     pairs = {"text": tf.constant(TEXTS[:2]), "text_pair": tf.constant(TEXTS[1:])}
