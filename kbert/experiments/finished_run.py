@@ -103,6 +103,9 @@ def finished_metrics(run_dir, description: dict) -> dict | None:
     try:
         values = read_json_object(Path(run_dir) / FILE_NAME)
         recorded, metrics = values["asked"], dict(values["metrics"])
+        recorded["start"][_INIT] = one_spelling(
+            recorded["start"][_INIT]
+        )  # which older versions kept as given
         same = {
             name: recorded[name] == description[name] for name in ("config", "start", "data", "vocabulary")
         }

@@ -31,12 +31,20 @@ def correlations(predicted, true) -> dict[str, float]:
             len(predicted), predicted[0], _WORST,
         )  # fmt: skip
         return {"pearson": _WORST, "spearman": _WORST}
-    order = np.argsort(predicted)
-    ranks = np.empty(len(predicted), np.int64)
-    ranks[order] = np.cumsum(
-        np.diff(predicted[order], prepend=-np.inf) > _ROUNDING * np.abs(predicted[order])
-    )
     return {
         "pearson": float(stats.pearsonr(predicted, true).statistic),
-        "spearman": float(stats.spearmanr(ranks, true).statistic),
+        "spearman": float(stats.spearmanr(_ranks(predicted), true).statistic),
     }
+
+
+def _ranks(values):
+    """A number for each value, the same for those that lie at most `_ROUNDING` above the least of them: where
+    values lie densely, each has a neighbour, and all would be one rank."""
+    order, ranks = np.argsort(values), np.empty(len(values), np.int64)
+    ascending = values[order]
+    ends = np.searchsorted(ascending, ascending + _ROUNDING * np.abs(ascending), side="right").tolist()
+    first = 0
+    while first < len(values):
+        ranks[order[first : ends[first]]] = first
+        first = ends[first]
+    return ranks

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import NamedTuple
 
 import keras
@@ -10,6 +11,8 @@ import tensorflow as tf
 
 from kbert.config import TrainingConfig
 from kbert.input_pipelines.batches import Rows, evaluation_batches, training_batches
+
+_FINEST = 10**6  # parts of a step that an interval between evaluations may have
 
 
 class EvaluationData(NamedTuple):
@@ -110,8 +113,9 @@ class Plan:
 
     def next_evaluation(self, step: int) -> int:
         """The first step after `step` that is a multiple of `eval_every_steps`, rounded up."""
-        number = math.floor(round(step / self.eval_every_steps, 6)) + 1
-        return math.ceil(round(number * self.eval_every_steps, 6))  # 30 * 0.1 is a little more than 3
+        # As a fraction: 30 * 0.1 is a little more than 3.
+        interval = max(Fraction(self.eval_every_steps).limit_denominator(_FINEST), Fraction(1, _FINEST))
+        return math.ceil((step // interval + 1) * interval)
 
     def phases_from(self, step: int) -> list[Phase]:
         """Every phase that is not yet complete after `step`.

@@ -124,15 +124,24 @@ def train(task: Task, config: TrainingConfig, plan: Plan, run: RunDirectory, str
       ValueError: when the batch size is not divisible by the number of replicas, when there are checkpoints
         but none can be read, or when the texts of a batch do not fit into `packed_rows`.
     """
-    # The seed of a run is not that of its caller, who may draw the settings of many runs.
-    drawn, drawn_by_numpy, tensorflow_seed = random.getstate(), np.random.get_state(), context.global_seed()
+    with StopSignal().listening() as stop, raising_own_errors(), _own_random_numbers():
+        return Trainer(task, config, plan, run, strategy, stop).run_phases()
+
+
+@contextlib.contextmanager
+def _own_random_numbers():
+    """Gives the caller's random numbers back at the end: who draws the settings of many runs in one program
+    would draw the same after each."""
+    drawn, drawn_by_numpy, eager = random.getstate(), np.random.get_state(), context.context()
+    seed, drawn_by_tensorflow = context.global_seed(), getattr(eager, "_rng", None)
     try:
-        with StopSignal().listening() as stop, raising_own_errors():
-            return Trainer(task, config, plan, run, strategy, stop).run_phases()
+        yield
     finally:
         random.setstate(drawn)
         np.random.set_state(drawn_by_numpy)
-        tf.random.set_seed(tensorflow_seed)  # or None: TensorFlow draws as if there had been no seed
+        tf.random.set_seed(seed)  # or None: TensorFlow draws as if there had been no seed
+        if seed is not None:
+            eager._rng = drawn_by_tensorflow  # `set_seed` begins its draws anew
 
 
 class Trainer:
@@ -156,7 +165,8 @@ class Trainer:
             )
             self._model = task.build_model(encoder)
             weights = trained_weights(self._model)
-            require_found(config.optimizer.exclude_from_weight_decay, weights)
+            if not checkpoint.list_checkpoints(run.checkpoints):  # else it goes on, as it began
+                require_found(config.optimizer.exclude_from_weight_decay, weights)
             updated = {name: v for name, v in weights.items() if config.is_updated(name)}
             if self._chief and len(updated) < len(weights):
                 logging.info("training %s of %s parameters", _count(updated), _count(weights))

@@ -178,5 +178,6 @@ def test_there_are_as_many_evaluations_as_epochs_ask_for_with_the_last_at_the_en
         ends, last_but_one = [0], steps - plan.eval_every_steps / 2
         while (end := plan.next_evaluation(ends[-1])) <= last_but_one:
             ends.append(end)
+        assert ends == sorted({*ends})
         evaluations = len([*ends[1:], steps])
         assert evaluations == min(steps, round(config.num_train_epochs / every))

@@ -87,6 +87,13 @@ def test_numbers_one_step_apart_are_ties_wherever_they_lie():
     assert correlations(noisy, true)["spearman"] == correlations(said, true)["spearman"]
 
 
+def test_numbers_that_lie_densely_keep_their_ranks():
+    said = np.linspace(0.9999, 1, 2000)
+    true = said + np.random.default_rng(4).normal(0, 2e-5, 2000)
+    expected = stats.spearmanr(said, true).statistic
+    assert correlations(said, true)["spearman"] == pytest.approx(expected, abs=1e-4)
+
+
 def test_small_numbers_beside_a_large_one_keep_their_ranks():
     rng = np.random.default_rng(9)
     logits = np.append(rng.normal(-16, 2, 999), 4)

@@ -1,6 +1,8 @@
 """Two phases in one run: what each is alike, and that a stop in either loses nothing."""
 
 import dataclasses
+import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -89,6 +91,15 @@ def test_a_stop_in_the_second_phase_or_before_it_changes_nothing(at_step, two_ph
         with pytest.raises(StoppedBySignal):
             train(tmp_path / "run")
     assert_same_runs(train(tmp_path / "run"), two_phases)
+
+
+@pytest.mark.parametrize("every", [1, 7, 3_000_000, 10**12, 100 / 3, 3.125, 0.4, 1e-9])
+def test_evaluations_come_at_the_ends_of_intervals(every):
+    plan = Plan((Phase(CONFIG, 9, 0, None),), eval_every_steps=every)
+    for number in (1, 2, 3, 1000, 10**6):
+        end = math.ceil(Fraction(every).limit_denominator(10**6) * number) or number
+        assert plan.next_evaluation(end - 1) == end
+        assert every < 1 or plan.next_evaluation(end) > end + every - 2
 
 
 def test_moments_go_on_where_no_fresh_ones_are_asked_for():

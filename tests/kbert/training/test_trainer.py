@@ -51,11 +51,17 @@ def test_the_caller_s_random_numbers_are_its_own(monkeypatch):
 
     monkeypatch.setattr(trainer, "Trainer", Seeded)
     before = random.getstate(), np.random.get_state()
-    drawn, drawn_by_caller = [], set()
-    for _ in range(2):
-        drawn.append(trainer.train(None, None, None, None, None))
-        drawn_by_caller.add(tf.random.uniform([]).numpy())
-    assert drawn[0] == drawn[1] and len(drawn_by_caller) == 2
+    drawn = []
+    for seed in (None, 7):
+        tf.random.set_seed(seed)
+        expected = {tf.random.uniform([]).numpy() for _ in range(2)}
+        tf.random.set_seed(seed)
+        drawn_by_caller = set()
+        for _ in range(2):
+            drawn.append(trainer.train(None, None, None, None, None))
+            drawn_by_caller.add(tf.random.uniform([]).numpy())
+        assert len(drawn_by_caller) == 2 and (drawn_by_caller == expected) == (seed is not None)
+    assert all(one == drawn[0] for one in drawn)
     assert random.getstate() == before[0]
     np.testing.assert_equal(np.random.get_state(), before[1])
 
