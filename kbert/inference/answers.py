@@ -228,8 +228,11 @@ def to_examples(examples, inputs: Sequence[tuple[str, ...]], dataset=None) -> Ex
         rows = examples_from_table(examples, inputs, dataset)
         return Examples(rows, False, "row {} of the data", 1)
     require_no_path(examples)
-    if hasattr(examples, "to_dict") and inputs[0][0] in getattr(examples, "index", ()):
-        examples = examples.to_dict()  # a row of pandas, which is a column of its cells
+    index, first = getattr(examples, "index", ()), (inputs[0][0], getattr(dataset, "text", None))
+    if hasattr(examples, "to_dict") and any(name in index for name in first):
+        # A row of pandas, which is a column of its cells.
+        row = {name: [cell] for name, cell in examples.to_dict().items()}
+        return Examples(examples_from_table(row, inputs, dataset), True, "the example")
     if isinstance(examples, str | tuple | Mapping):
         example = _example(plain_value(examples), inputs[0], "the example")
         return Examples([example], True, "the example")

@@ -24,7 +24,7 @@ _CLASSES_ALONE = (
     "dataset.skip_unlabelled=true."
 )
 # Bytes, and scalars of NumPy and PyTorch.
-_PRINTED = re.compile(r"""b'.*'|b".*"|(np\.\w+|tensor)\(.*\)""")
+_PRINTED = re.compile(r"""b'[^']*'|b"[^"]*"|(np\.\w+|tensor|tf\.Tensor|array)\([-\d\['"].*\)""")
 _TOO_MANY_ONCE = 20  # labels of a file in which none is there twice
 
 

@@ -202,6 +202,6 @@ class TrainingState:
         if not (kept := checkpoint.list_checkpoints(self._run.checkpoints)):
             return f"{way}; there is no checkpoint to begin from."
         return (
-            f"{way}; init_checkpoint={self._run.path} begins from the last good checkpoint, of step "
-            f"{checkpoint.parse_step(kept[-1])}."
+            f"{way}; init_checkpoint={self._run.path} begins from its last good checkpoint, of step "
+            f"{checkpoint.parse_step(kept[-1])}, or with early stopping from its best one."
         )

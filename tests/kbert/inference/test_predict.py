@@ -9,6 +9,7 @@ import pytest
 import tensorflow as tf
 
 import kbert
+from kbert.config import DatasetConfig
 from kbert.inference.answers import to_examples
 from kbert.inference.text_answers import TextAnswers
 from kbert.tasks import TASKS
@@ -64,7 +65,7 @@ def of_pairs():
         ({"text": ["a", "b"]}, ("text",), [{"text": "a"}, {"text": "b"}], False),
         ([Row(1, "b", "a")], ("text",), [{"Index": 1, "text": "a", "text_pair": "b"}], False),
         (Row(1, "b", "a"), ("text",), [{"Index": 1, "text": "a", "text_pair": "b"}], True),
-        (RowOfPandas(text="a", text_pair="b"), ("text",), [{"text": "a", "text_pair": "b"}], True),
+        (RowOfPandas(text="a", label="b"), ("text",), [{"text": "a"}], True),
         (Name.ONE, ("text",), [{"text": "a"}], True),
         (list(Name), ("text",), [{"text": "a"}, {"text": "b"}], False),
         (
@@ -77,6 +78,14 @@ def of_pairs():
 )
 def test_examples_of_every_form(given, inputs, examples, is_alone):
     assert to_examples(given, (inputs,))[:2] == (examples, is_alone)
+
+
+def test_a_row_of_pandas_is_read_as_its_data_frame_is():
+    row, dataset = RowOfPandas(sentence="a", source="web"), DatasetConfig(text="sentence")
+    assert to_examples(row, (("text",),), dataset)[:2] == ([{"text": "a"}], True)
+    column = Column(["a", "b"])
+    column.index, column.to_dict = ["id7", "id8"], dict
+    assert to_examples(column, (("text",),), dataset)[:2] == ([{"text": "a"}, {"text": "b"}], False)
 
 
 @pytest.mark.parametrize(

@@ -176,11 +176,14 @@ def test_what_stands_for_no_label_is_refused_or_left_out(with_source, files, mar
         assert len(list(files.read_examples(path, DatasetConfig(labels=("0", "1", mark))))) == 4
 
 
-@pytest.mark.parametrize("label", ["b'pos'", 'b"pos"', "np.int64(1)", "tensor(1)"])
+@pytest.mark.parametrize(
+    "label",
+    ["b'pos'", 'b"pos"', "np.int64(1)", "tensor(1)", "array(1)", "tf.Tensor(1, shape=(), dtype=int32)"],
+)
 def test_a_value_that_python_printed_is_no_label(tmp_path, label):
     with pytest.raises(ValueError, match="is a value as Python prints it"):
         judge_labels({label: 2, "neg": 3}, tmp_path)
-    judge_labels({f"a {label}": 2, "neg": 3}, tmp_path)
+    judge_labels({f"a {label}": 2, "tensor(fasciae)": 3, "b'a' and 'b'": 1}, tmp_path)
 
 
 def test_texts_that_stand_for_no_text_and_printed_lists_are_said(tmp_path, caplog):
