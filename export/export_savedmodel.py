@@ -13,6 +13,8 @@ import functools
 from pathlib import Path
 from typing import Annotated, Literal
 
+from absl import logging
+
 from kbert.bounds import Bounds
 from kbert.checkpoints import formats
 from kbert.checks import with_checked_arguments
@@ -166,6 +168,11 @@ def _new_version(model_base_path, version: int | None) -> int:
         )
     if (target := base / str(version)).exists():
         raise ValueError(f"{target} exists; choose another --version, or leave it out for the next free one.")
+    if version < (newest := _next_version(base) - 1):
+        logging.warning(
+            "%s holds version %d, and servers take the newest: version %d will not answer there.",
+            base, newest, version,
+        )  # fmt: skip
     return version
 
 

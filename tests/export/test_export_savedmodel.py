@@ -12,7 +12,7 @@ import tensorflow as tf
 import export.export_savedmodel as exporter
 import export.gate.answer_check as answer_check
 import kbert
-from export.export_savedmodel import export_savedmodel
+from export.export_savedmodel import _new_version, export_savedmodel
 from export.gate.session_check import load_session, run_loaded
 from export.serving_model import ServingModel
 from kbert.runs.checkpoint import parse_step
@@ -172,7 +172,7 @@ def test_the_card_of_a_changed_model_has_no_scores_of_its_checkpoint(
 
 
 def test_versions_count_up_and_what_a_killed_export_left_goes_away(
-    finetuned_run, written_before, tmp_path, monkeypatch
+    finetuned_run, written_before, tmp_path, monkeypatch, caplog
 ):
     monkeypatch.setattr(answer_check, "check_answers", unchecked)
     left = tmp_path / "10.4194303.0123abcd.tmp"  # no process has so high a number
@@ -181,7 +181,11 @@ def test_versions_count_up_and_what_a_killed_export_left_goes_away(
     (left / "saved_model.pb").write_bytes(b"half")
     with pytest.raises(ValueError, match=r"9 exists; choose another --version, or leave it out"):
         export_savedmodel(finetuned_run, tmp_path, version=9)
+    assert _new_version(tmp_path, 8) == 8
+    assert "holds version 9, and servers take the newest: version 8 will not answer" in caplog.text
+    caplog.clear()
     assert export_savedmodel(finetuned_run, tmp_path)["version"] == 10
+    assert "will not answer" not in caplog.text
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["10", "9", "notes", "\u00b2"]
 
 
