@@ -9,7 +9,7 @@ from pathlib import Path
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_texts, shown, shown_name
 from kbert.files.output_path import other_files
-from kbert.files.whole_file import write_json, write_text
+from kbert.files.whole_file import with_escapes, write_json, write_text
 
 JSON_FILE = "conversion_report.json"
 TEXT_FILE = "conversion_report.txt"
@@ -104,7 +104,7 @@ def write_reports(folder: Path, read: Report, written: Report):
     for values in reports.values():
         del values["allow_unmatched"]  # what was allowed and differs is among the notes
     write_json(reports | {_FILES: other_files(folder, ())}, folder / JSON_FILE)
-    write_text(f"read: {read}\n\nwritten: {written}\n", folder / TEXT_FILE)
+    write_text(with_escapes(f"read: {read}\n\nwritten: {written}\n"), folder / TEXT_FILE)
 
 
 def files_beside(folder: Path) -> list[str]:

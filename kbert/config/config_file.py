@@ -11,7 +11,7 @@ from typing import Any
 from kbert.checks import python_numbers, require
 from kbert.config.plain_values import from_dict, to_dict
 from kbert.config.setting_paths import closest_setting, find_setting, suggested_setting
-from kbert.files.file_format import why_no_file
+from kbert.files.file_format import path_problem
 from kbert.files.json_file import NotJson, parse_json, read_json
 from kbert.files.json_values import shown
 from kbert.files.toml_file import read_toml
@@ -315,7 +315,7 @@ def _require_file(path):
     near = next((str(other) for other in others if other.is_file()), None) or _shipped_like(path)
     hint = f" Did you mean {near}?" if near else ""
     raise ValueError(
-        f"config file {path} {why_no_file(path)}; give the path of a TOML or JSON file.{hint} "
+        f"config file {path} {path_problem(path)}; give the path of a TOML or JSON file.{hint} "
         "`kbert configs` shows those that come with kbert."
     )
 

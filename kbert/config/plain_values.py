@@ -30,8 +30,8 @@ def from_dict(config_class, values, where: str = "config"):
     return _build(config_class, values, where, config_class)
 
 
-def _build(config_class, values, where, whole_class):
-    """As `from_dict`; `whole_class`: the class of the whole file, of which this may be one table."""
+def _build(config_class, values, where, root_class):
+    """As `from_dict`; `root_class`: the class of the whole file, of which this may be one table."""
     if config_class is EncoderConfig:
         values = expand_encoder(values, where)
     require(isinstance(values, dict), f"{where}: expected an object of settings, received {shown(values)}.")
@@ -41,14 +41,14 @@ def _build(config_class, values, where, whole_class):
         if key not in hints:
             close = closest_setting(key, [config_class])
             hint = f"Did you mean {close!r}?" if close else f"Known keys: {', '.join(hints)}."
-            if config_class is not whole_class and key in typing.get_type_hints(whole_class):
+            if config_class is not root_class and key in typing.get_type_hints(root_class):
                 hint = (
                     f"It is a setting of the whole config: write it above the first [table], as {key} = ..."
                 )
             hint = _GONE.get(key, hint)
             raise ValueError(f"{where}: unknown key {shown(key)} for {config_class.__name__}. {hint}")
     converted = {
-        key: _convert(hints[key], value, f"{where}: {key}", whole_class) for key, value in values.items()
+        key: _convert(hints[key], value, f"{where}: {key}", root_class) for key, value in values.items()
     }
     try:
         return config_class(**converted)
@@ -56,7 +56,7 @@ def _build(config_class, values, where, whole_class):
         raise ValueError(f"{where}: {error}") from None
 
 
-def _convert(hint, value, where, whole_class):
+def _convert(hint, value, where, root_class):
     if typing.get_origin(hint) in (types.UnionType, typing.Union):
         kinds = typing.get_args(hint)
         if value is None and type(None) in kinds:
@@ -70,10 +70,10 @@ def _convert(hint, value, where, whole_class):
     if typing.get_origin(hint) is typing.Literal:  # the config says what it may be
         hint = str
     if dataclasses.is_dataclass(hint):
-        return _build(hint, value, where, whole_class)
+        return _build(hint, value, where, root_class)
     if typing.get_origin(hint) is tuple:
         require(isinstance(value, list | tuple), f"{where}: expected a list, received {shown(value)}.")
-        return tuple(_convert(typing.get_args(hint)[0], item, where, whole_class) for item in value)
+        return tuple(_convert(typing.get_args(hint)[0], item, where, root_class) for item in value)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return _as_float(value)
     if hint is str and type(value) is int:  # a label or a column that is a number: --override, and Python

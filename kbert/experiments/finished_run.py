@@ -18,7 +18,7 @@ from kbert.input_pipelines.tables.table_paths import source_digest
 from kbert.manifest import FILE_NAME as MANIFEST
 from kbert.runs import checkpoint, run_directory
 from kbert.runs.metrics_file import json_ready, recorded_metrics
-from kbert.runs.resume import one_spelling
+from kbert.runs.resume import normalized_path
 
 FILE_NAME = "result.json"
 # Where the weights of a run come from; `description["content"]` has a digest of each.
@@ -53,7 +53,7 @@ def describe_run(config, arguments: dict) -> dict:
         "config": to_dict(config),
         "data": {name: source_digest(path) for name, path in files.items() if path},
         "start": {name: value if value is None else str(value) for name, value in start.items()}
-        | {_INIT: one_spelling(init and str(init))},
+        | {_INIT: normalized_path(init and str(init))},
         "allow_unmatched": [str(name) for name in arguments.get("allow_unmatched") or ()],
         "content": {
             _INIT: None if start["from_scratch"] else content_digest(init),
@@ -103,9 +103,8 @@ def finished_metrics(run_dir, description: dict) -> dict | None:
     try:
         values = read_json_object(Path(run_dir) / FILE_NAME)
         recorded, metrics = values["asked"], dict(values["metrics"])
-        recorded["start"][_INIT] = one_spelling(
-            recorded["start"][_INIT]
-        )  # which older versions kept as given
+        # Older versions kept it as it was given.
+        recorded["start"][_INIT] = normalized_path(recorded["start"][_INIT])
         same = {
             name: recorded[name] == description[name] for name in ("config", "start", "data", "vocabulary")
         }

@@ -115,7 +115,7 @@ def _require_no_other(path, what):
         raise ValueError(f"{path} is {kind}, by its first bytes; expected {what}: {remedy}.")
 
 
-def why_no_file(path: str | Path) -> str:
+def path_problem(path: str | Path) -> str:
     """What stands at a path where a file is expected, for a message."""
     if not os.path.exists(path):
         return "does not exist"

@@ -97,18 +97,20 @@ def replace_folder(finished: Path, path: Path):
 
 
 def write_text(text: str, path: str | Path):
-    """Writes a UTF-8 text file with Unix line ends, whatever the system.
-
-    A name of a file that is not UTF-8, of which Python makes halves of surrogate pairs, is written with the
-    escapes of JSON.
-    """
+    """Writes a UTF-8 text file with Unix line ends, whatever the system."""
     with whole_file(path) as aside:
-        aside.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+        aside.write_text(text, encoding="utf-8", newline="\n")
+
+
+def with_escapes(text: str) -> str:
+    """A text that names files: Python makes halves of surrogate pairs of a name that is not UTF-8, and these
+    become the escapes of JSON."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def write_json(values, path: str | Path):
     """Writes JSON that people can read: indented, with non-ASCII characters as they are."""
-    write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", path)
+    write_text(with_escapes(json.dumps(values, indent=2, ensure_ascii=False)) + "\n", path)
 
 
 def final_name(path: str) -> str:

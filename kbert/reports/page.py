@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from kbert.files.whole_file import write_text
+from kbert.files.whole_file import with_escapes, write_text
 from kbert.reports import line_charts, pictures
 from kbert.reports.run_metrics import score_text, words
 from kbert.tasks.pages.content import shortened
@@ -25,7 +25,7 @@ def render(template: str, **values) -> str:
     Raises:
       jinja2.UndefinedError: when the template names a value that there is not.
     """
-    return _environment().get_template(template).render(values)
+    return with_escapes(_environment().get_template(template).render(values))
 
 
 def write_page(path: str | Path, template: str, **values):

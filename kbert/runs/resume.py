@@ -54,7 +54,7 @@ def require_same_run(run, config, details: dict):
             entries.pop("init_checkpoint", None)
     for entries in (recorded, current):
         if "init_checkpoint" in entries:
-            entries["init_checkpoint"] = one_spelling(entries["init_checkpoint"])
+            entries["init_checkpoint"] = normalized_path(entries["init_checkpoint"])
     _compare_data(run.path, recorded, current)
     differing = differing_keys(recorded, current)
     if not differing:
@@ -72,7 +72,7 @@ def require_same_run(run, config, details: dict):
     )
 
 
-def one_spelling(path: str | None) -> str | None:
+def normalized_path(path: str | None) -> str | None:
     """A path without what changes no place: a slash at the end, `./`, `~`; a name of a hub as it is."""
     return path if not path or "://" in path else os.path.normpath(os.path.expanduser(path))
 

@@ -22,7 +22,7 @@ from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import Progress
 from kbert.config.pooling_config import Pooling
 from kbert.files.compression import find_compression, name_when_unpacked
-from kbert.files.file_format import why_no_file
+from kbert.files.file_format import path_problem
 from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.inference import feature_extractor, feature_files, loading
 from kbert.input_pipelines.unlabelled_files import texts_and_pairs, with_checked_texts
@@ -138,7 +138,7 @@ def write_features(
     """
     if not Path(input_file).is_file():
         raise ValueError(
-            f"--input_file={input_file} {why_no_file(input_file)}; give a file of texts, one per line."
+            f"--input_file={input_file} {path_problem(input_file)}; give a file of texts, one per line."
         )
     check_output_file(output_file, [input_file, *formats.kept_files(run_dir)], overwrite)
     require_parent_folder(output_file)

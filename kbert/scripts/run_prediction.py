@@ -229,10 +229,10 @@ def main():
     require_settings(source, settings)
     if _writes_table(flags):
         require_labels(getattr(source.task, "labels", None) or (), str(flags.output_file))
-    if _writes_table(flags) and (flags.input_file or flags.text or flags.question):
-        require_cells(
-            _whole_rows(source, flags) or _examples(source, flags, num_texts)[0], str(flags.output_file)
-        )
+        if flags.input_file or flags.text or flags.question:
+            require_cells(
+                _whole_rows(source, flags) or _examples(source, flags, num_texts)[0], str(flags.output_file)
+            )
     examples, total, read_ahead = _examples(source, flags, num_texts)
     progress = Progress("Answered", "texts", total)
     is_told = flags.output_file or flags.input_file  # others see how the answers come

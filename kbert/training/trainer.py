@@ -380,7 +380,7 @@ class Trainer:
         try:
             self._progress.train(step, metrics, float(learning_rate), work, self._schedule.seconds_left())
         except FloatingPointError as error:
-            raise FloatingPointError(f"{error} {self._state.way_on()}") from None
+            raise FloatingPointError(f"{error} {self._state.remedy()}") from None
 
     def _evaluation_is_due(self):
         """At the end of the phase, and at each interval of which at least half lies before the end."""

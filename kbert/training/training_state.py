@@ -150,7 +150,7 @@ class TrainingState:
         sums = [np.asarray(value).tolist() for value in tf.nest.flatten(self._sums)] if self._sums else None
         if sums and not np.isfinite(np.concatenate([np.ravel(value) for value in sums])).all():
             raise FloatingPointError(
-                f"a loss became non-finite by step {self.step}; nothing was saved. {self.way_on()}"
+                f"a loss became non-finite by step {self.step}; nothing was saved. {self.remedy()}"
             )
         steps_in_phase = self.step - phase.first_step
         state = {
@@ -196,7 +196,7 @@ class TrainingState:
             logging.info("writing the checkpoint of step %d failed (%s); trying once more", self.step, error)
             save()
 
-    def way_on(self) -> str:
+    def remedy(self) -> str:
         """How to go on after a number that is not finite: this run would come to it again."""
         way = "Other settings need a new run_dir"
         if not (kept := checkpoint.list_checkpoints(self._run.checkpoints)):

@@ -26,6 +26,9 @@ def test_a_name_that_is_not_utf_8_is_written_and_read_again(tmp_path):
     name = os.fsdecode(b"caf\xe9.txt")
     write_json({"input_files": [name, "café"]}, tmp_path / "manifest.json")
     assert read_json(tmp_path / "manifest.json") == {"input_files": [name, "café"]}
+    with pytest.raises(UnicodeEncodeError):  # of a label, which would be another one
+        write_text(name, tmp_path / "labels.txt")
+    assert not (tmp_path / "labels.txt").exists()
 
 
 def test_a_link_is_replaced_and_its_file_stays(tmp_path):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kbert.config import DatasetConfig
 from kbert.files.compression import find_opener
-from kbert.inference.answer_files import find_format, write_answers
+from kbert.inference.answer_files import find_format, require_labels, write_answers
 from kbert.input_pipelines.labelled_files import read_rows
 from kbert.input_pipelines.unlabelled_files import whole_rows
 
@@ -58,3 +58,9 @@ def test_json_lines_are_as_on_standard_output_also_compressed(tmp_path):
     write_answers(path, [({"text": "é\t"}, CLASSIFIED)], ";")
     with find_opener(path)(path, "rt", encoding="utf-8") as file:
         assert file.read() == json.dumps({"text": "é\t"} | CLASSIFIED, ensure_ascii=False) + "\n"
+
+
+def test_a_label_that_a_table_cannot_hold_is_refused_before_any_answer():
+    require_labels(["a\tb"], "answers.csv")
+    with pytest.raises(ValueError, match=r"column 'label': 'a\\tb' has a tab or a line end"):
+        require_labels(["c", "a\tb"], "answers.tsv")

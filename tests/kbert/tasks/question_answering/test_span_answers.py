@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 
 from kbert.tasks.question_answering.best_spans import NO_SPAN
 from kbert.tasks.question_answering.question_answering import QuestionAnswering
-from kbert.tasks.question_answering.span_answers import postprocess_predictions
+from kbert.tasks.question_answering.span_answers import (
+    Rival,
+    SpanAnswer,
+    postprocess_predictions,
+    score_answer,
+)
 from kbert.tasks.question_answering.squad_files import Question
 from kbert.tasks.task import Predictions
 from kbert.tokenization.text_inputs import TextInputs
@@ -127,3 +132,10 @@ def _all_spans(starts, ends, offsets, max_context):
         if max_context[window, start] and offsets[window, end, 0] >= 0
     ]
     return sorted(spans, key=lambda span: -(span[3] + span[4]))
+
+
+def test_an_answer_has_a_share_where_no_answer_took_the_only_place():
+    task = QuestionAnswering(unanswerable=True, n_best_size=1, null_score_diff_threshold=5.0)
+    predicted = SpanAnswer("Paris", 4.0, 2.0, [Rival("", 3.0, 3.0)], 0)
+    scored = score_answer(Question("1", "Where?", "Paris", None), predicted, task.settings)
+    assert scored[0] == "Paris" and scored[2] == pytest.approx(1 / (1 + np.exp(2.0)))

@@ -11,6 +11,7 @@ from kbert.tasks.task import Predictions
 from kbert.tasks.token_classification.entity_scores import find_entities
 from kbert.tasks.token_classification.tagged_sentences import read_tagged_sentences
 from kbert.tasks.token_classification.token_classification import TokenClassification
+from kbert.tasks.token_classification.word_page import WordPage
 from tests.conftest import tiny_encoder_config
 from tests.kbert.inference.answering import answers
 from tests.kbert.tasks.token_classification.small_conll import write_conll
@@ -118,3 +119,8 @@ def test_a_training_says_that_its_words_are_found_in_no_raw_text(tmp_path, caplo
         examples = list(read_tagged_sentences(path, DatasetConfig()))
         TokenClassification(["O", "B-X"]).check_training(config, examples)
         assert ("words of scripts without blanks" in caplog.text) == is_said
+
+
+def test_the_page_tells_a_type_called_o_from_words_outside():
+    names = {label: WordPage(TokenClassification(["O", "B-P", label]))._names for label in ("B-O", "I-P")}
+    assert names == {"B-O": ["(outside)", "P", "O"], "I-P": ["O", "P", "P"]}
