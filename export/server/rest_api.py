@@ -54,4 +54,6 @@ def _add_error_handlers(app: FastAPI) -> None:
         allowed = {name.lower(): value for name, value in (error.headers or {}).items()}.get("allow")
         if request.method == "GET" and allowed == "POST":
             message += "; send it by POST"
+        elif request.url.path.endswith((":classify", ":regress")):
+            message += "; TensorFlow Serving answers it from the same export, here ask :predict"
         return answer(request, error.status_code, message, error.headers)

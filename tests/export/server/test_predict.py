@@ -129,3 +129,4 @@ def test_other_methods_and_paths_are_answered_in_json(asked, method):
     for other in ("/v2/models", "/v1/nothing", f"{PATH}:classify", "/page/x.js", "/page/../served_model.py"):
         status, answer = asked.rest(method, other, b"")
         assert status in (404, 405) and json.dumps(answer).count("error") == 1, other
+        assert (":predict" in answer["error"]) == other.endswith(":classify")
