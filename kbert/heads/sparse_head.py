@@ -97,7 +97,7 @@ class AnsweringSparseHead(keras.layers.Layer):
         table = tf.cast(self.head.embeddings.word_embeddings.value, self.precision)  # (V, E)
         batch, length = tf.unstack(tf.shape(input_mask))
         texts = tf.maximum(1, _TOKENS_AT_ONCE // length)  # of a block
-        missing = -batch % texts
+        missing = tf.where(batch == 0, texts, -batch % texts)  # map_fn needs a block
         padded = (
             tf.pad(part, [[0, missing], *[[0, 0]] * (len(part.shape) - 1)]) for part in (hidden, input_mask)
         )

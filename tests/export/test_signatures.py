@@ -281,3 +281,12 @@ def test_no_choices_are_an_invalid_argument(asked):
     inputs["choices"] = inputs["choices"][:, :0]
     with pytest.raises(tf.errors.InvalidArgumentError, match="choices must have one text or more"):
         asked.run("serving_default", inputs)
+
+
+@pytest.mark.parametrize("asked", ["multiple_choice", "sparse_embedding"], indirect=True)
+def test_no_rows_get_no_answers(asked):
+    none = {key: value[:0] for key, value in asked.inputs("serving_default").items()}
+    expected, found = asked.answer("serving_default"), asked.run("serving_default", none)
+    assert {key: value.shape for key, value in found.items()} == {
+        key: (0, *value.shape[1:]) for key, value in expected.items()
+    }

@@ -60,7 +60,7 @@ class _Serving(Serving):
             with tf.control_dependencies([assertion(number > 0, data)]):
                 choices = tf.identity(choices)
             rows, truncated = text_inputs.rows(tf.repeat(text, number), tf.reshape(choices, [-1]))
-            shape = tf.concat([tf.shape(choices), [-1]], axis=0)
+            shape = tf.concat([tf.shape(choices), tf.shape(rows["input_ids"])[1:]], axis=0)
             outputs = answer_ids({name: tf.reshape(value, shape) for name, value in rows.items()})
             return outputs | {
                 "choice_text": tf.gather(choices, outputs["choice"], batch_dims=1),
