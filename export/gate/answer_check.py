@@ -42,18 +42,20 @@ def check_answers(
         truth values at all.
     """
     differences, equal, num_answers = [], [], 0
+    serving, vocab_size = serving_model.task.serving, serving_model.loaded.config.vocab_size
     for name, inputs in _questions(serving_model, examples):
         served = run_loaded(session, name, inputs)
         signature = serving_model.trained_signatures[name]
         outputs = signature.function(**{key: tf.constant(value) for key, value in inputs.items()})
         expected = {key: value.numpy() for key, value in outputs.items()}
         _require_same_shapes(name, served, expected)
+        if name == DEFAULT_SIGNATURE and (warning := serving.incomplete(served)):
+            logging.warning("%s", warning)
+        served, expected = (serving.compared(outputs, vocab_size) for outputs in (served, expected))
         for output, value in expected.items():
             where = f"{output} of the signature {name}"
             differences.append(_compare(where, served[output], value, tolerance, serving_model.source))
         if name == DEFAULT_SIGNATURE:
-            if warning := serving_model.task.serving.incomplete(served):
-                logging.warning("%s", warning)
             num_answers += len(next(iter(expected.values())))
             exact = [key for key, value in expected.items() if value.dtype.kind not in "fb"]
             rows = zip(*(served[key] == expected[key] for key in exact), strict=True)

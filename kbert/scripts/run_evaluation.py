@@ -96,7 +96,8 @@ def _check_files_to_write():
         if Path(path).absolute() == Path(other).absolute():
             raise ValueError(f"{path} would be written twice; give each file a name of its own.")
     files = (FLAGS.eval_file, FLAGS.input_dir, *(FLAGS[name].value for name in _COLLECTION))
-    read = [*filter(None, files), *formats.kept_files(FLAGS.run_dir)]
+    models = filter(None, (FLAGS.run_dir, FLAGS.retriever))
+    read = [*filter(None, files), *itertools.chain(*map(formats.kept_files, models))]
     for path in written:
         check_output_file(path, read, FLAGS.overwrite)
     if FLAGS.output_file:

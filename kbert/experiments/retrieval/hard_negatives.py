@@ -172,7 +172,15 @@ def _read_pairs(path, text, text_pair):
 
     try:
         pairs = list(
-            stream_examples(path, dataset, (text, text_pair), read, with_labels=False, read_label=_no_label)
+            stream_examples(
+                path,
+                dataset,
+                (text, text_pair),
+                read,
+                with_labels=False,
+                optional=PAIR_LABELS,
+                read_label=_no_label,
+            )
         )
     except MissingColumn as error:
         named = "\n  Name the columns of queries and positives by text and text_pair (--text, --text_pair)."

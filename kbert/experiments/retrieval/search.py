@@ -53,7 +53,7 @@ class Best:
         before, every = self.scores[rows], scores
         positions = np.broadcast_to(positions, scores.shape)
         if scores.shape[1] > k:
-            best = np.argpartition(-scores, k - 1, axis=1)[:, :k]
+            best = _first_of_the_best(scores, positions, k)
             positions, scores = (np.take_along_axis(part, best, 1) for part in (positions, scores))
         positions = np.concatenate([self.positions[rows], positions], axis=1)
         scores = np.concatenate([before, scores], axis=1)
@@ -80,6 +80,19 @@ class Best:
         tied = self._judged[(self._judged[:, 1] == query) & (self._judged_scores >= least), 0]
         relevant = [gains[text] for text in np.setdiff1d(tied, self.positions[query]).tolist()]
         return relevant + [0.0] * (int(self.beyond[query]) - len(relevant))
+
+
+def _first_of_the_best(scores, positions, k):
+    """The columns of the `k` highest scores of each row; of equal ones at the edge, those of the smallest
+    positions: `argpartition` takes any, and others on another processor."""
+    best = np.argpartition(-scores, k - 1, axis=1)[:, :k]
+    least = np.min(np.take_along_axis(scores, best, 1), axis=1, keepdims=True)
+    is_tied = (np.sum(scores >= least, axis=1) > k) & np.isfinite(least[:, 0])
+    for row in np.nonzero(is_tied)[0]:
+        above, equal = (np.nonzero(part)[0] for part in (scores[row] > least[row], scores[row] == least[row]))
+        first = equal[np.argsort(positions[row, equal])]
+        best[row] = np.concatenate([above, first])[:k]
+    return best
 
 
 def scores_of_queries(best: Best, judgments: Sequence[Mapping[int, float]]) -> list[dict[str, float]]:

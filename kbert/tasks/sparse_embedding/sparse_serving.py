@@ -49,6 +49,14 @@ class SparseServing(Serving):
         named = {f"prompt_{name}": behind(prompt)["serving_default"] for name, prompt in others.items()}
         return signatures | named
 
+    def compared(self, outputs, vocab_size):
+        """The vectors, float32 (batch, vocab_size): words of nearly the same weight may change places. A word
+        that is not given has a weight up to the last one, which stands for it."""
+        vectors = np.repeat(outputs[WEIGHTS][:, -1:], vocab_size, axis=1)
+        np.put_along_axis(vectors, outputs[INDICES], outputs[WEIGHTS], axis=1)
+        others = {name: value for name, value in outputs.items() if name not in self.answers}
+        return others | {"vectors": vectors}
+
     def answer(self, outputs, inputs):
         """The ids of the words whose weight is not 0, and these weights, from the largest on."""
         real = np.asarray(outputs[WEIGHTS]) > 0

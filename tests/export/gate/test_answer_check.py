@@ -9,19 +9,22 @@ import tensorflow as tf
 from export.gate import answer_check
 from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import texts_signature
+from kbert.tasks.sparse_embedding.sparse_serving import SparseServing
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS
 
 
 def loaded_with(special_tokens):
     vocabulary = SimpleNamespace(special_tokens=special_tokens)
-    return SimpleNamespace(text_inputs=SimpleNamespace(vocabulary=vocabulary))
+    return SimpleNamespace(
+        text_inputs=SimpleNamespace(vocabulary=vocabulary), config=SimpleNamespace(vocab_size=6)
+    )
 
 
 @pytest.fixture
 def check(monkeypatch):
     """Function from what an exported model says and what Keras says, name -> list, to the differences."""
 
-    def check(served, expected):
+    def check(served, expected, serving=Serving):
         keras_says = {name: tf.constant(value) for name, value in expected.items()}
         signature = texts_signature(("text",), lambda text: keras_says)
         served = {
@@ -32,7 +35,9 @@ def check(monkeypatch):
             trained_signatures={"serving_default": signature},
             source="model",
             loaded=loaded_with(BERT_TOKENS),
-            task=SimpleNamespace(serving=Serving(None)),
+            task=SimpleNamespace(
+                serving=serving(SimpleNamespace(pooling=SimpleNamespace(max_active_dims=3)))
+            ),
         )
         return answer_check.check_answers(model, None, 1e-5)
 
@@ -97,3 +102,13 @@ def test_the_report_tells_the_mean_and_how_many_answers_are_equal(check):
     assert found["max_difference"] == pytest.approx(4e-6, rel=0.05)
     assert found["mean_difference"] == pytest.approx(2e-6, rel=0.05)
     assert (found["answers_agree"], found["answers_compared"]) == (0.75, 4)
+
+
+def test_sparse_vectors_are_compared_word_by_word(check):
+    keras = {"indices": [[4, 1, 2]], "weights": [[0.9, 0.500001, 0.5]]}
+    for rounding in ([[4, 2, 1]], [[4, 1, 3]]):  # two places change, or the last word is another
+        served = {"indices": rounding, "weights": [[0.9, 0.500002, 0.5]]}
+        found = check(served, keras, SparseServing)
+        assert found["answers_agree"] is None and found["max_difference"] < 5e-6
+    with pytest.raises(ValueError, match="vectors of the signature"):
+        check({"indices": [[1, 4, 2]], "weights": keras["weights"]}, keras, SparseServing)

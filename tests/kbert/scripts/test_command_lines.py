@@ -116,6 +116,16 @@ def test_pairs_where_none_are_expected_are_refused_before_any_weight_is_read(fin
             "is the input",
         ),
         (
+            "run_evaluation",
+            [
+                *(f"--{name}=none.tsv" for name in ("corpus_file", "queries_file", "qrels_file")),
+                "--retriever={0}",
+                "--output_file={0}/empty.txt",
+                "--overwrite",
+            ],
+            "is the input",
+        ),
+        (
             "run_prediction",
             ["--input_file={0}/empty.txt"],
             "empty.txt is empty; expected a text on each line",

@@ -223,9 +223,9 @@ def test_labelled_pairs_are_refused(files, column):
         pairs.write(json.dumps({"text": "abc", "text_pair": "xyz", column: 0}) + "\n")
     with pytest.raises(ValueError, match=rf"line \d+ has a column '{column}'.* without this column"):
         mine(files)
-    rows = pa.table({"text": ["abc"], "text_pair": ["xyz"], "label": [0]})
+    rows = pa.table({"text": ["abc"], "text_pair": ["xyz"], column: [0]})
     table = write_parquet(files[0].with_suffix(".parquet"), rows)
-    with pytest.raises(ValueError, match="row 1 has a column 'label'"):
+    with pytest.raises(ValueError, match=f"row 1 has a column '{column}'"):
         mine((table, *files[1:]))
 
 
