@@ -113,8 +113,10 @@ def hard_negatives(
     corpus = [*read_corpus(Path(corpus_file)).values()] if corpus_file else []
     pairs = _as_in_corpus(pairs, corpus)
     positives: dict[str, list[str]] = {}
+    spellings: dict[str, list[str]] = {}  # those of a query share its positives
     for pair in pairs:
-        positives.setdefault(pair.text, []).append(pair.text_pair)
+        positives[pair.text] = spellings.setdefault(_read(pair.text), [])
+        positives[pair.text].append(pair.text_pair)
     texts = list(dict.fromkeys(text for own in positives.values() for text in own))
     alone = {text.whole: text.alone for text in corpus}
     texts = list(dict.fromkeys([*texts, *alone]))

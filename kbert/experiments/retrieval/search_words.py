@@ -8,12 +8,17 @@ from kbert.tokenization.character_classes import IDEOGRAPHS, UNSPACED_LETTERS, i
 
 # Those of scripts that live: a class with characters beyond U+FFFF takes ten times as long.
 _MARKS = "".join(sign for sign in map(chr, range(1 << 16)) if unicodedata.category(sign)[0] == "M")
-_RUN = re.compile(f"[{in_python(UNSPACED_LETTERS + IDEOGRAPHS)}]+")
+_UNSPACED = f"[{in_python(UNSPACED_LETTERS + IDEOGRAPHS)}]"
+_RUN = re.compile(f"{_UNSPACED}+")
 # Letters and digits, with the accents and vowel signs of theirs.
-WORD = rf"[\w{_MARKS}]{{2,}}"
+WORD = rf"[\w{_MARKS}]{{2,}}|{_UNSPACED}"
 
 
 def with_blanks(text: str) -> str:
-    """The text with blanks around each two characters that follow each other, in scripts that write none
-    between words: what Lucene's CJKAnalyzer makes of Chinese."""
-    return _RUN.sub(lambda run: f" {' '.join(map(''.join, itertools.pairwise(run[0])))} ", text)
+    """The text with blanks around each two characters that follow each other, or one that stands alone, in
+    scripts that write none between words: what Lucene's CJKAnalyzer makes of Chinese."""
+
+    def words(run):
+        return f" {' '.join(map(''.join, itertools.pairwise(run[0]))) or run[0]} "
+
+    return _RUN.sub(words, text)

@@ -75,6 +75,17 @@ def test_negatives_are_the_nearest_that_the_rules_allow(files, number, skipped, 
         )
 
 
+def test_the_positives_of_a_query_are_those_of_its_other_spellings(files):
+    query, positive = PAIRS[3]
+    with open(files[0], "a") as pairs:
+        pairs.write(json.dumps({"text": query.upper(), "text_pair": "abcde"}) + "\n")
+    rows = mine(files, num_negatives=40, relative_margin=None)
+    for row in rows:
+        if row["text"] in (query, query.upper()):
+            assert {"abcde", positive}.isdisjoint(row[f"negative_{n}"] for n in range(1, 41))
+    assert rows[-1]["text"] == query.upper()
+
+
 @pytest.mark.parametrize("skipped", [0, 2])
 def test_the_range_does_not_count_positives(files, skipped):
     settings = {"num_negatives": 1, "range_min": skipped, "range_max": skipped + 1, "relative_margin": None}
