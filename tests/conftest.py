@@ -40,9 +40,12 @@ def pytest_collection_finish():
     gc.freeze()  # all that the imports made stays to the end
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def eager():
-    """Functions run without graphs: a fifth of the time where each is called once, and the same numbers."""
+    """Functions run without graphs: a fifth of the time where each is called once, and the same numbers.
+
+    What fixtures of modules and of the session make is made with graphs, whichever test asks first.
+    """
     import tensorflow as tf
 
     tf.config.run_functions_eagerly(True)

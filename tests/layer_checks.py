@@ -84,21 +84,17 @@ def _check_round_trip(layer, inputs, outputs):
 
 
 def _check_training_step(layer, inputs):
-    """One step along the gradient changes every weight, in a graph."""
+    """One step along the gradient changes every weight."""
     arguments = _cast(inputs, layer)
     targets = tf.random.stateless_normal(layer(**arguments).shape, seed=[1, 2])
     before = layer.get_weights()
     variables = [weight.value for weight in layer.trainable_weights]
 
-    @tf.function
-    def step():
-        with tf.GradientTape() as tape:
-            # The product with fixed random numbers prevents gradients that vanish by symmetry.
-            loss = tf.reduce_sum(tf.cast(layer(**arguments, **_training(layer)), tf.float32) * targets)
-        for variable, gradient in zip(variables, tape.gradient(loss, variables), strict=True):
-            variable.assign_sub(0.1 * tf.convert_to_tensor(gradient))
-
-    step()
+    with tf.GradientTape() as tape:
+        # The product with fixed random numbers prevents gradients that vanish by symmetry.
+        loss = tf.reduce_sum(tf.cast(layer(**arguments, **_training(layer)), tf.float32) * targets)
+    for variable, gradient in zip(variables, tape.gradient(loss, variables), strict=True):
+        variable.assign_sub(0.1 * tf.convert_to_tensor(gradient))
     for weight, old in zip(layer.weights, before, strict=True):
         if weight.trainable:
             assert np.any(old != weight.numpy()), f"{weight.path} did not change"

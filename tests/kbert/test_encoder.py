@@ -295,7 +295,7 @@ def test_an_encoder_with_the_embeddings_of_another_has_no_config(encoder, tmp_pa
             each.save(tmp_path / "other.keras")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_graph_and_xla_answer_like_eager(encoder):
     inputs = {name: tf.constant(value) for name, value in random_inputs(encoder.config).items()}
     eager = encoder(inputs, training=False)

@@ -59,7 +59,7 @@ def test_each_sentence_gets_what_it_gets_without_padding(head):
         np.testing.assert_allclose(logits[row, :length], reference(head, VECTORS[row, :length]), atol=1e-5)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_xla_compiles_it(head):
     import tensorflow as tf
 

@@ -10,6 +10,8 @@ from kbert.tasks import TASKS
 from tests.kbert import reference_bert
 from tests.kbert.inference.random_model import random_model, random_task_model
 
+pytestmark = pytest.mark.usefixtures("eager")
+
 
 @pytest.fixture(scope="module")
 def model_and_weights():

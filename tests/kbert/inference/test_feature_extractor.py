@@ -15,6 +15,8 @@ from kbert.inference.feature_extractor import FeatureExtractor
 from kbert.scripts.extract_features import extract_features, write_features
 from tests.kbert.inference.random_model import TEXTS, random_model, reference_states
 
+pytestmark = pytest.mark.usefixtures("eager")
+
 
 @pytest.fixture(scope="module")
 def model():

@@ -13,7 +13,7 @@ from tests.kbert.inference.random_model import random_task_model
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 
-@pytest.mark.slow  # a model that answers
+@pytest.mark.usefixtures("eager")
 def test_a_model_is_refused_in_a_fork_and_goes_on_in_its_own_process(pair_run):
     loaded = random_task_model(TASKS["sequence_classification"](["quiet", "loud"]))
     predict, extract = kbert.Predictor(loaded), kbert.FeatureExtractor(loaded)

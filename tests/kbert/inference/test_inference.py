@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from scipy.special import softmax
 from scipy.stats import gmean
 
@@ -24,6 +25,8 @@ from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.kbert.inference.answering import answers as predictions
 from tests.kbert.inference.broken_run import copy_with_nan
 from tests.kbert.inference.random_model import random_task_model
+
+pytestmark = pytest.mark.usefixtures("eager")
 
 
 @pytest.fixture(scope="module")
@@ -136,6 +139,7 @@ def test_a_predictor_takes_texts_alone(text):
 def test_what_cannot_stand_at_the_one_mask_has_probability_0(pretraining_run):
     """Also in a graph, which answers every text: empty, with an unknown character, too long; with no mask,
     several, or one that was cut off."""
+    tf.config.run_functions_eagerly(False)
     texts = ["the [MASK] a", "the a", "[MASK] the [MASK]", "the " * 30 + "[MASK]"]
     candidates = ["walk", "walking", "", "walk \u0416", "walking " * 9]
     ask = Predictor(load(pretraining_run.path), "candidates").outputs
@@ -275,6 +279,7 @@ def test_a_run_with_weights_that_are_no_numbers_is_refused(finetuned_run, labell
 @pytest.mark.long
 def test_nothing_that_answers_must_be_compiled(finetuned_run, pretraining_run, monkeypatch):
     """Stock servers refuse to run a function with jit_compile=True."""
+    tf.config.run_functions_eagerly(False)  # the graph is the point
     monkeypatch.setattr(Kernel, "compiled", True)
     for run in (finetuned_run, pretraining_run):
         loaded = load(run.path)

@@ -18,6 +18,8 @@ from tests.kbert.inference.answering import answers
 from tests.kbert.inference.random_model import random_task_model
 from tests.kbert.input_pipelines.frames import Column, Frame
 
+pytestmark = pytest.mark.usefixtures("eager")
+
 PAIR = ("jump the a", "walk")
 Row = namedtuple("Row", "Index text_pair text")  # as DataFrame.itertuples has them
 

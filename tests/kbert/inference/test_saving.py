@@ -17,6 +17,8 @@ from tests.conftest import tiny_finetuning_config
 from tests.kbert.checkpoints.random_checkpoint import DISTILBERT, random_checkpoint
 from tests.kbert.inference.random_model import TEXTS, random_task_model
 
+pytestmark = pytest.mark.usefixtures("eager")
+
 POOLER = {"pooler/dense/kernel", "pooler/dense/bias"}
 
 
@@ -26,8 +28,15 @@ def without_pooler(**settings):
     return dataclasses.replace(checkpoint, tensors=tensors)
 
 
-@pytest.mark.parametrize("source", ["hugging_face", "kbert"])
-@pytest.mark.parametrize("format", ["hugging_face", "google", "kbert", "keras_hub"])
+@pytest.mark.parametrize(
+    ("source", "format"),
+    [
+        ("kbert", "kbert"),
+        ("hugging_face", "hugging_face"),
+        ("hugging_face", "google"),
+        pytest.param("hugging_face", "keras_hub", marks=pytest.mark.long),
+    ],
+)
 def test_what_was_never_trained_is_not_saved_as_trained(tmp_path, source, format):
     write_checkpoint(without_pooler(), tmp_path / "there", source)
     loaded = open_model(tmp_path / "there").with_max_seq_length(12)
@@ -51,7 +60,9 @@ def test_a_model_without_segments_is_saved_where_a_conversion_is(tmp_path):
         assert set(read_checkpoint(tmp_path / format).missing) == POOLER
 
 
-@pytest.mark.parametrize("format", ["hugging_face", "google", "kbert", "keras_hub"])
+@pytest.mark.parametrize(
+    "format", ["hugging_face", "google", "kbert", pytest.param("keras_hub", marks=pytest.mark.long)]
+)
 def test_weights_that_are_no_numbers_replace_nothing(tmp_path, format):
     write_checkpoint(random_checkpoint("encoder"), tmp_path / "there", format)
     loaded = open_model(tmp_path / "there")

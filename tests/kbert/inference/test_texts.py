@@ -13,6 +13,8 @@ from kbert.tasks import TASKS
 from tests.kbert.inference.random_model import random_task_model
 from tests.kbert.input_pipelines.frames import Column
 
+pytestmark = pytest.mark.usefixtures("eager")
+
 
 @pytest.fixture(scope="module")
 def classifier():

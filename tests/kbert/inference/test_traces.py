@@ -52,7 +52,10 @@ def traces(monkeypatch):
     return names
 
 
-@pytest.mark.parametrize(("task", "arguments", "short", "long"), PREDICTED)
+@pytest.mark.parametrize(
+    ("task", "arguments", "short", "long"),
+    [PREDICTED[0], *(pytest.param(*others, marks=pytest.mark.long) for others in PREDICTED[1:])],
+)
 def test_predict_traces_once(traces, task, arguments, short, long):
     loaded = random_task_model(TASKS[task](**arguments))
     loaded.predict(short)

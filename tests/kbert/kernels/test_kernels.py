@@ -152,9 +152,14 @@ CASES = {
 }
 
 
-@pytest.fixture(autouse=True, params=[True, False], ids=["compiled", "plain"])
+@pytest.fixture(autouse=True, params=[False], ids=["plain"])
 def compiled(request, monkeypatch):
+    """`parametrize` gives a test another way, or both."""
     monkeypatch.setattr(Kernel, "compiled", request.param)
+
+
+BOTH = [pytest.param(True, id="compiled", marks=pytest.mark.long), pytest.param(False, id="plain")]
+COMPILED = {"attention_softmax packed", "residual_norm"}  # in `make test`: each takes half a second
 
 
 def values_and_gradients(function, tensors):
@@ -167,7 +172,17 @@ def values_and_gradients(function, tensors):
     return tf.nest.flatten(outputs), tape.gradient(total, tensors)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    ("compiled", "name"),
+    [
+        *((False, name) for name in CASES),
+        *(
+            (True, name) if name in COMPILED else pytest.param(True, name, marks=pytest.mark.long)
+            for name in CASES
+        ),
+    ],
+    indirect=["compiled"],
+)
 def test_a_kernel_is_the_plain_formula(name):
     kernel, plain, arrays = CASES[name]
     outputs, gradients = values_and_gradients(kernel, [tf.constant(a, tf.float32) for a in arrays])
@@ -177,6 +192,7 @@ def test_a_kernel_is_the_plain_formula(name):
         np.testing.assert_allclose(got, want, atol=5e-6, rtol=2e-5)
 
 
+@pytest.mark.parametrize("compiled", BOTH, indirect=True)
 def test_the_cross_entropy_of_a_label_that_is_no_class_is_nan_and_so_is_its_gradient():
     (logits,) = CASES["cross_entropy"][2]
     labels = tf.constant([-1, 0, 9], tf.int32)
@@ -187,6 +203,7 @@ def test_the_cross_entropy_of_a_label_that_is_no_class_is_nan_and_so_is_its_grad
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("compiled", BOTH, indirect=True)
 @pytest.mark.parametrize("name", sorted(CASES.keys() - {"cross_entropy"}))  # logits are float32 in any policy
 def test_a_kernel_keeps_sixteen_bits(name):
     """Large tensors in and out are bfloat16, parameters float32; the numbers are near the plain ones."""
@@ -215,6 +232,7 @@ def test_rows_and_columns_are_summed_by_products_on_a_cpu_alone(accelerators, pr
         np.testing.assert_allclose(sums(x), want, atol=1e-5)
 
 
+@pytest.mark.parametrize("compiled", BOTH, indirect=True)
 def test_logits_far_apart_stay_finite():
     logits = tf.constant([[1e4, -1e4, 0.0], [-3e4, 3e4, 3e4]])
     losses = cross_entropy(logits, tf.constant([0, 1]))

@@ -1,7 +1,6 @@
 """Masks of byte-level BPE, whose tokens say whether a blank stands before them."""
 
 import numpy as np
-import pytest
 import tensorflow as tf
 
 from kbert.tasks.pretraining.filled_masks import best_tokens, candidate_probabilities
@@ -20,19 +19,21 @@ def model(inputs, training):
     return {"masked_lm_logits": tf.tile(tf.constant(LOGITS)[None, None], [batch, masks, 1])}
 
 
-@pytest.mark.parametrize("text", ["<mask> in", "the <mask>.", "(<mask>)", "in\u3000<mask>", "in-<mask> in"])
-def test_a_candidate_has_the_tokens_of_the_filled_text(text):
+def test_a_candidate_has_the_tokens_of_the_filled_text():
+    texts = ["<mask> in", "the <mask>.", "(<mask>)", "in\u3000<mask>", "in-<mask> in"]
     words = ["the", "he", "hin", "thein"]
-    answer = candidate_probabilities(model, TEXT_INPUTS, tf.constant([text]), tf.constant([words]))
-    (with_mask,) = TEXT_INPUTS.tokenizer.tokenize_with_masks(tf.constant([text])).to_list()
-    before = with_mask.index(VOCABULARY.mask_id)
-    for index, word in enumerate(words):
-        filled = text.replace("\u3000", " ").replace("<mask>", word)
-        (tokens,) = TEXT_INPUTS.tokenizer(tf.constant([filled])).to_list()
-        pieces = tokens[before : before + len(tokens) - len(with_mask) + 1]
-        assert answer["num_tokens"][0, index] == len(pieces)
-        expected = np.exp(LOG_PROBABILITIES[pieces].mean())
-        np.testing.assert_allclose(answer["probabilities"][0, index], expected, rtol=1e-5)
+    answer = candidate_probabilities(
+        model, TEXT_INPUTS, tf.constant(texts), tf.constant([words] * len(texts))
+    )
+    masked = TEXT_INPUTS.tokenizer.tokenize_with_masks(tf.constant(texts)).to_list()
+    for row, (text, with_mask) in enumerate(zip(texts, masked, strict=True)):
+        before = with_mask.index(VOCABULARY.mask_id)
+        filled = [text.replace("\u3000", " ").replace("<mask>", word) for word in words]
+        for index, tokens in enumerate(TEXT_INPUTS.tokenizer(tf.constant(filled)).to_list()):
+            pieces = tokens[before : before + len(tokens) - len(with_mask) + 1]
+            assert answer["num_tokens"][row, index] == len(pieces)
+            expected = np.exp(LOG_PROBABILITIES[pieces].mean())
+            np.testing.assert_allclose(answer["probabilities"][row, index], expected, rtol=1e-5)
 
 
 def test_whole_words_where_a_text_begins_have_no_blank():

@@ -16,6 +16,8 @@ from kbert.tasks.temperature import SIGMOID, SOFTMAX
 from tests.kbert.inference.random_model import random_task_model
 from tests.naming import naming
 
+pytestmark = pytest.mark.usefixtures("eager")
+
 LONG = "walked and talked, opening the play, the looks and asks. " * 4
 SHORT = ["jump the a", "turn", ""]
 MODES = [(pooling, kind) for pooling in ("mean", "max", "vote") for kind in (SOFTMAX, SIGMOID)]

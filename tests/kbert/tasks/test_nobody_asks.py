@@ -39,13 +39,11 @@ def sources():
 
 def questions(name, tree):
     """The places where a module names a task."""
-    docstrings = {
-        id(node.value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+    docstrings = set()
+    for node in ast.walk(tree):  # a statement comes before its value
+        if isinstance(node, ast.Expr):
+            docstrings.add(id(node.value))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
             if node.value in TASKS and not name.startswith(OTHER_MEANINGS.get(node.value, ("-",))):
                 yield f"{name}:{node.lineno} {node.value!r}"
         elif isinstance(node, ast.Name | ast.Attribute):

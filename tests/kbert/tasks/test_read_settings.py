@@ -1,6 +1,7 @@
 """Each setting of a dataset is read by the task, or refused by name where new work begins."""
 
 import dataclasses
+import functools
 import json
 
 import pytest
@@ -80,17 +81,29 @@ def outcome(task, path, dataset):
     return repr(examples), files.groups(examples), own
 
 
+@pytest.fixture(scope="module")
+def files_of(tmp_path_factory):
+    """A function of a task: (its files, what each gives with the dataset that the task cannot do without)."""
+
+    @functools.cache
+    def files_of(task):
+        paths = write_files(task, tmp_path_factory.mktemp(task))
+        return paths, [outcome(task, path, base(task)) for path in paths]
+
+    return files_of
+
+
 @pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.name)
 @pytest.mark.parametrize("task", _FILES)
-def test_a_setting_is_read_or_refused(tmp_path, task, field):
+def test_a_setting_is_read_or_refused(files_of, task, field):
     dataset, name = base(task), field.name
     try:
         value = "O" if (task, name) == ("token_classification", "positive_label") else CHANGED[name]
         changed = dataclasses.replace(dataset, **{name: value})
     except ValueError:  # `column_names` must have all columns
         changed = dataclasses.replace(dataset, column_names=HEADER)
-    paths = write_files(task, tmp_path)
-    differs = [path for path in paths if outcome(task, path, dataset) != outcome(task, path, changed)]
+    outcomes = zip(*files_of(task), strict=True)
+    differs = [path for path, before in outcomes if before != outcome(task, path, changed)]
     if name in task_files(task).settings:
         assert differs
         require_read(task, changed)

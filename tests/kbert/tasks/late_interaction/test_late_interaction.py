@@ -15,7 +15,7 @@ from kbert.config.token_vectors_config import QueryExpansion, TokenVectorsConfig
 from kbert.config.vectors_config import TEXT_TASKS
 from kbert.tasks import TASKS
 from kbert.tasks.late_interaction.maxsim import maxsim
-from tests.conftest import tiny_encoder_config
+from tests.conftest import mostly_long, tiny_encoder_config
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.hugging_face.test_sentence_transformers import (
     dense,
@@ -52,7 +52,7 @@ def folder(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["colbert", "colbert_plain"])
+@pytest.mark.parametrize("name", mostly_long(["colbert", "colbert_plain"], ("colbert",)))
 def test_vectors_are_those_of_sentence_transformers(name, tmp_path):
     source, expected = golden(name)
     for model in hops(kbert.load(source), tmp_path):
@@ -115,8 +115,7 @@ def test_lengths_beyond_the_model_s_answer_everywhere_as_in_a_longer_model(folde
             np.testing.assert_allclose(vectors, right, atol=1e-6)
 
 
-@pytest.mark.parametrize("attend", [False, True])
-@pytest.mark.parametrize("strategy", ["fixed", "min"])
+@pytest.mark.parametrize(("strategy", "attend"), [("fixed", False), ("min", True)])
 def test_short_queries_are_filled_with_masks(folder, strategy, attend):
     edit(folder / LENGTHS, query_expansion={"strategy": strategy, "length": 7, "attend": attend})
     loaded = kbert.load(folder)

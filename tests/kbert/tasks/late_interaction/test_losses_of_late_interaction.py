@@ -17,7 +17,7 @@ from kbert.tasks.late_interaction.maxsim import maxsim, maxsim_of_all, maxsim_of
 from kbert.tasks.similarity.text_groups import TextGroup
 from kbert.tokenization.text_inputs import TextInputs
 from tests.conftest import tiny_encoder_config
-from tests.kbert.tasks.similarity.test_in_batch_loss import require_replicas_add_up
+from tests.kbert.tasks.similarity.test_in_batch_loss import LONG_XLA, require_replicas_add_up
 from tests.kbert.tasks.test_losses import evaluate, log_softmax
 from tests.tfrecords_tools import small_corpus
 
@@ -88,8 +88,8 @@ def test_the_parts_of_two_replicas_add_up_to_the_whole():
     require_replicas_add_up(LateInteraction(num_negatives=1), *case(3, weights=(1, 1, 1, 1, 0)))
 
 
-@pytest.mark.parametrize("jit_compile", [False, True])
-def test_the_gradient_that_computes_the_products_anew_is_the_gradient(jit_compile):
+@pytest.mark.parametrize("way", [lambda function: function, LONG_XLA])
+def test_the_gradient_that_computes_the_products_anew_is_the_gradient(way):
     outputs, batch = case(3)
     scored = batch[SCORED_TOKENS].astype(np.float32)[..., None]
     texts = tf.constant(np.concatenate([outputs["embeddings"], scored], axis=-1))
@@ -102,7 +102,7 @@ def test_the_gradient_that_computes_the_products_anew_is_the_gradient(jit_compil
         return maxsim_of_pairs(*split(queries[:, None]), *split(documents[None]))
 
     def gradient(compare):
-        @tf.function(jit_compile=jit_compile)
+        @way
         def of(texts):
             with tf.GradientTape() as tape:
                 tape.watch(texts)

@@ -16,6 +16,8 @@ from tests.kbert.tasks.similarity.test_in_batch_loss import case, reference, req
 from tests.kbert.tasks.test_losses import evaluate
 from tests.kbert.tasks.test_task_model import make_batch
 
+pytestmark = pytest.mark.usefixtures("eager")
+
 DIMS = (5, 2, 1)
 
 

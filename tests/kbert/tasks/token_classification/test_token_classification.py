@@ -18,6 +18,8 @@ from tests.kbert.tasks.token_classification.small_conll import write_conll
 from tests.kbert.test_encoder import randomize
 from tests.tfrecords_tools import small_corpus
 
+pytestmark = pytest.mark.usefixtures("eager")
+
 LONGEST = 16  # positions of a window: shorter than the longest sentences
 
 

@@ -1,5 +1,7 @@
 """Windows of tagged sentences: no word lost, each labelled once; context of the own document alone."""
 
+import functools
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -22,6 +24,7 @@ from tests.tfrecords_tools import small_corpus
 
 LABELS = ("O", "B-X", "I-X")
 VOCABULARY = small_corpus.vocabulary()
+text_inputs = functools.cache(functools.partial(TextInputs, VOCABULARY))  # made once for each length
 # One piece, two, three, several for [UNK] and marks, none at all.
 WORDS = st.sampled_from(["jump", "walked", "turning", "asks.the", "Zz", "\u200b", "a"])
 SENTENCES = st.lists(st.lists(WORDS, min_size=1, max_size=30).map(tuple), min_size=1, max_size=5)
@@ -56,7 +59,7 @@ def labelled(features, owners, number):
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     sentences=SENTENCES,
     length=st.integers(4, 20),
@@ -66,7 +69,7 @@ def labelled(features, owners, number):
 def test_every_word_is_labelled_once_at_its_first_piece(sentences, length, doc_stride, document_context):
     examples = to_examples([Document(sentences)])
     task = TokenClassification(LABELS, document_context=document_context, doc_stride=doc_stride)
-    features, owners = task.examples_to_features(examples, TextInputs(VOCABULARY, length))
+    features, owners = task.examples_to_features(examples, text_inputs(length))
     found = labelled(features, owners, len(examples))
     for number, example in enumerate(examples):
         for index, (pieces, label) in enumerate(zip(pieces_of(example.words), example.labels, strict=True)):
@@ -85,7 +88,7 @@ def test_context_is_that_of_the_document_and_as_much_as_there_is_room(documents,
     documents = [Document(sentences) for sentences in documents]
     examples = to_examples(documents)
     task = TokenClassification(LABELS, document_context=True)
-    features, owners = task.examples_to_features(examples, TextInputs(VOCABULARY, length))
+    features, owners = task.examples_to_features(examples, text_inputs(length))
     room = length - 2
     for number, example in enumerate(examples):
         before, own, after = (
@@ -113,7 +116,9 @@ def test_context_is_that_of_the_document_and_as_much_as_there_is_room(documents,
 
 @pytest.mark.slow
 @pytest.mark.skipif(not SHARED_DATA.is_dir(), reason=f"{SHARED_DATA} is not there")
-@pytest.mark.parametrize(("length", "document_context"), [(24, False), (128, True)])
+@pytest.mark.parametrize(
+    ("length", "document_context"), [(24, False), pytest.param(128, True, marks=pytest.mark.long)]
+)
 def test_no_word_of_conll_2003_is_lost(length, document_context):
     vocabulary = Vocabulary.from_file(SHARED_DATA / "vocab" / "bert_cased" / "vocab.txt", do_lower_case=False)
     examples = list(read_tagged_sentences(SHARED_DATA / "conll2003" / "eng.testa", DatasetConfig()))
