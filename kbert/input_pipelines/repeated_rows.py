@@ -25,7 +25,7 @@ def repetitions(examples: Sequence[tuple]) -> tuple[str | None, str | None]:
 
     Args:
       examples: tuples of texts, and at the end the label. Different numbers for the same texts are no
-        contradiction, because people who rate texts differ.
+        contradiction, because people who rate texts differ, and so do teachers, who give several.
 
     Returns:
       A sentence each, or None where there is nothing of the kind.
@@ -36,7 +36,7 @@ def repetitions(examples: Sequence[tuple]) -> tuple[str | None, str | None]:
     repeated = len(examples) - sum(map(len, labels.values()))
     duplicates = f"{repeated:,} of {len(examples):,} rows repeat an earlier one" if repeated else None
     several = [texts for texts, known in labels.items() if len(known) > 1]
-    if not several or isinstance(examples[0][-1], float | None):
+    if not several or _are_numbers(examples[0][-1]):
         return duplicates, None
     known = (list(label) if isinstance(label, tuple) else label for label in labels[several[0]])
     first = " and ".join(sorted(map(shown, known))[:3])
@@ -44,3 +44,8 @@ def repetitions(examples: Sequence[tuple]) -> tuple[str | None, str | None]:
         f"{len(several):,} text(s) have several labels or answers, as {several[0][0][:_SHOWN]!r} has {first}"
         "; if these are slips, mend them: the model cannot learn both"
     )
+
+
+def _are_numbers(label) -> bool:
+    numbers = label if isinstance(label, tuple) else (label,)
+    return bool(numbers) and all(isinstance(number, float | None) for number in numbers)

@@ -33,7 +33,7 @@ async function start() {
   const names = Object.keys(state.signatures).sort((a, b) => (b === "serving_default") - (a === "serving_default"));
   const choices = names.filter((name) => !["classify", "regress", "classify_pair", "regress_pair"].includes(name))
     .map((name) => [name, VIEWS.find((view) => view.fits(state.signatures[name]))]);
-  if (state.info.can.embed) choices.push(["/embed", VIEWS.find((view) => view.title === "Compare vectors")]);
+  if (state.info.can.rank) choices.push(["/rerank", VIEWS.find((view) => view.title === "Rank texts")]);
   choices.sort(([, a], [, b]) => (a.title === "By name") - (b.title === "By name"));
   byId("views").replaceChildren(element("legend", {}, "What to try"), ...choices.map(([name, view]) => {
     const input = element("input", { type: "radio", name: "view", value: name });
@@ -56,8 +56,8 @@ function choose(name, view) {
 const ORDER = ["question", "query", "text", "context", "text_pair", "choices", "candidates", "lines", "top_k", "whole_words"];
 const order = (signature, name) => ORDER.indexOf(name) + 1 || 99;
 
-const LABELS = { text: "Text", text_pair: "Second text", question: "Question", context: "Paragraph", query: "Text",
-  lines: "Texts to compare it with, one a line", choices: "Choices, one a line", candidates: "Words, one a line",
+const LABELS = { text: "Text", text_pair: "Second text", question: "Question", context: "Paragraph", query: "Query",
+  lines: "Texts to rank, one a line", choices: "Choices, one a line", candidates: "Words, one a line",
   top_k: "How many words", whole_words: "Whole words only" };
 
 function field(name) {

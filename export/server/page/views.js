@@ -63,12 +63,8 @@ function numberOf(row, asked, info, outputs) {
   return [headline(`${name} ${value.toFixed(3)}`), ...(name === "prediction" ? [] : [bars([{ name, value }])])];
 }
 
-function vectorsOf(vectors, asked) {
-  const norm = (vector) => Math.hypot(...vector) || 1;
-  const cosine = (a, b) => a.reduce((sum, value, index) => sum + value * b[index], 0) / norm(a) / norm(b);
-  const [first, ...others] = vectors;
-  return [bars(others.map((vector, index) => ({ name: asked.lines[index], value: cosine(first, vector) }))
-    .sort((a, b) => b.value - a.value)), element("p", { class: "note" }, "cosine of the vectors")];
+function rankingOf(ranked, asked) {
+  return [bars(ranked.map(({ index, score }) => ({ name: asked.lines[index], value: score })))];
 }
 
 export const VIEWS = [
@@ -78,7 +74,7 @@ export const VIEWS = [
   { title: "Choices", fits: (s) => (takes(s, "choices") || takes(s, "candidates")) && has(s, "probabilities"), show: choicesOf },
   { title: "Labels", fits: (s) => takes(s, "text") && has(s, "probabilities") && (has(s, "label") || has(s, "labels")), show: labelsOf },
   { title: "Number", fits: (s) => takes(s, "text") && ["cosine", "probability", "prediction"].some((name) => has(s, name)), show: numberOf },
-  { title: "Compare vectors", fields: ["query", "lines"], fits: () => false, show: vectorsOf,
-    request: (asked) => ["embed", { inputs: [asked.query, ...asked.lines], truncate: false }] },
+  { title: "Rank texts", fields: ["query", "lines"], fits: () => false, show: rankingOf,
+    request: (asked) => ["rerank", { query: asked.query, texts: asked.lines, truncate: false }] },
   { title: "By name", fits: () => true, show: (row) => [element("pre", {}, JSON.stringify(row, null, 1))] },
 ];

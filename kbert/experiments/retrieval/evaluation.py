@@ -89,6 +89,7 @@ def make_retriever(model, first=BM25, vectors_dir=None):
     """
     loaded = None if model == BM25 else as_loaded(model)
     if loaded and loaded.task.serving is not None and "prediction" in loaded.task.serving.answers:
+        loaded.rank("", [])  # refuses a number of a single text, before the search
         return retrievers.RerankingRetriever(loaded, make_retriever(first, vectors_dir=vectors_dir))
     if first != BM25:
         raise ValueError(

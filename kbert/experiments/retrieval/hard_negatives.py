@@ -27,6 +27,7 @@ from kbert.files.whole_file import whole_file
 from kbert.input_pipelines.json_rows import MissingColumn
 from kbert.input_pipelines.labelled_files import LabelledText, stream_examples, text_cell
 from kbert.input_pipelines.labels import PAIR_LABELS
+from kbert.input_pipelines.tables.table_paths import require_one_split
 
 if TYPE_CHECKING:
     from kbert.inference.loaded_model import LoadedModel
@@ -109,6 +110,7 @@ def hard_negatives(
     check_output_file(output_file, [*read, *kept], overwrite)
     require_parent_folder(output_file)
     require_local(vectors_dir)
+    require_one_split(pairs_file)
     pairs = _read_pairs(Path(pairs_file), text, text_pair)
     corpus = [*read_corpus(Path(corpus_file)).values()] if corpus_file else []
     pairs = _as_in_corpus(pairs, corpus)

@@ -27,7 +27,8 @@ def test_rows_and_contradictions_are_counted(labels):
 def test_nothing_is_said_of_different_rows_and_numbers():
     pairs = [LabelledText("a", "b", "x"), LabelledText("b", "a", "y"), LabelledText("a", None, "y")]
     assert repetitions(pairs) == (None, None)
-    assert repetitions([LabelledText("a", "b", 1.0), LabelledText("a", "b", 2.0)]) == (None, None)
+    for numbers in ((1.0, 2.0), ((1.0, 2.0), (1.5, 2.5))):  # of people, of teachers
+        assert repetitions([LabelledText("a", "b", number) for number in numbers]) == (None, None)
 
 
 def test_examples_for_evaluation_that_are_trained_on():

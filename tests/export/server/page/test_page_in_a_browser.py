@@ -130,16 +130,13 @@ def check_candidates(page, asked):
     assert texts(page, ".note")[0].endswith("does not know: x")
 
 
-def check_vectors(page, asked):
+def check_ranking(page, asked):
     lines = ["play a day", "a", "day, day"]
     fill(page, query="playing", lines="\n".join([lines[0], "", *lines[1:]]))
     ask(page)
-    vectors = np.array(asked.post("/embed", {"inputs": ["playing", *lines]})[1])
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    cosines = vectors[1:] @ vectors[0]
-    order = np.argsort(-cosines, kind="stable")
-    assert texts(page, ".name") == [lines[index] for index in order]
-    np.testing.assert_allclose(numbers(page), cosines[order], rtol=1e-6)
+    ranked = asked.post("/rerank", {"query": "playing", "texts": lines})[1]
+    assert texts(page, ".name") == [lines[one["index"]] for one in ranked]
+    np.testing.assert_allclose(numbers(page), [one["score"] for one in ranked], rtol=1e-6)
 
 
 def check_by_name(page, asked):
@@ -157,7 +154,7 @@ CHECKS = {
     "similar": check_pair,
     "choose": check_choices,
     "weigh": check_candidates,
-    "/embed": check_vectors,
+    "/rerank": check_ranking,
     "ids": check_by_name,
 }
 
@@ -188,7 +185,7 @@ def test_hostile_text_stays_text(page):
     for signature, fields in {
         "tag": ["text"],
         "ask": ["question", "context"],
-        "/embed": ["query", "lines"],
+        "/rerank": ["query", "lines"],
         "choose": ["text", "choices"],
     }.items():
         show(page, signature)
@@ -217,7 +214,7 @@ def test_errors_are_told_in_words(page):
         fill(page, input_ids=ids)
         ask(page)
         assert words in texts(page, ".error")[0]
-    show(page, "/embed")
+    show(page, "/rerank")
     fill(page, lines=" \n ")
     ask(page)
     assert "Write at least one line" in texts(page, ".error")[0]

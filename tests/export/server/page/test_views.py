@@ -13,12 +13,12 @@ _PROGRAM = """
 import { readFileSync } from "node:fs";
 const source = readFileSync(process.argv[1], "utf8").replaceAll(/^import .*$/gm, "");
 const { VIEWS } = await import(`data:text/javascript,${encodeURIComponent(source)}`);
-const { request } = VIEWS.find(({ title }) => title === "Compare vectors");
+const { request } = VIEWS.find(({ title }) => title === "Rank texts");
 console.log(JSON.stringify(request(JSON.parse(readFileSync(0, "utf8")))));
 """
 
 
-def test_vectors_of_a_cut_text_are_not_compared(page_asked):
+def test_cut_texts_are_not_ranked(page_asked):
     node = shutil.which("node")
     if node is None:
         pytest.skip("THE PAGE'S REQUEST WAS NOT SENT: Node.js is not installed")
@@ -29,4 +29,4 @@ def test_vectors_of_a_cut_text_are_not_compared(page_asked):
         assert done.returncode == 0, done.stderr
         path, body = json.loads(done.stdout)
         status, answer = page_asked.post(f"/{path}", body)
-        assert status == expected and (status == 200 or "texts[2] has more than" in str(answer)), answer
+        assert status == expected and (status == 200 or "texts[1] has more than" in str(answer)), answer

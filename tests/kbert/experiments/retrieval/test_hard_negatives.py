@@ -238,6 +238,10 @@ def test_labelled_pairs_are_refused(files, column):
     table = write_parquet(files[0].with_suffix(".parquet"), rows)
     with pytest.raises(ValueError, match=f"row 1 has a column '{column}'"):
         mine((table, *files[1:]))
+    for split in ("train", "test"):
+        write_parquet(table.with_name(f"{split}-0.parquet"), rows)
+    with pytest.raises(ValueError, match="files of several splits"):
+        mine((table.with_name("t*-0.parquet"), *files[1:]))
 
 
 def test_a_header_in_files_that_were_joined_is_no_pair(files):

@@ -9,7 +9,9 @@ from scipy import sparse
 import kbert
 from kbert.experiments.retrieval import evaluation, retrievers
 from kbert.inference.loaded_model import LoadedModel
+from kbert.tasks.sequences.sequence_regression import SequenceRegression
 from tests.kbert.experiments.retrieval.vectors_of_letters import LetterVectors
+from tests.kbert.inference.random_model import random_task_model
 
 RNG = random.Random(1)
 TEXTS = ["".join(RNG.choices("abcdefghij", k=RNG.randint(3, 20))) for _ in range(50)]
@@ -151,6 +153,10 @@ def test_a_model_that_compares_no_texts_is_refused(finetuned_run, pretraining_ru
         assert isinstance(evaluation.make_retriever(run), retrievers.VectorRetriever)
     with pytest.raises(ValueError, match="received a dict as the model; expected a path or name"):
         evaluation.make_retriever({})
+    monkeypatch.undo()
+    of_one_text = random_task_model(SequenceRegression(takes_pairs=False))
+    with pytest.raises(ValueError, match="sequence_regression; rank takes one that gives a pair"):
+        evaluation.make_retriever(of_one_text)
 
 
 def test_what_a_retriever_has_no_use_for_is_refused(tmp_path, monkeypatch):
