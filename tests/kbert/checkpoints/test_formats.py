@@ -64,6 +64,7 @@ def same(first, second):
 def test_from_a_run_to_any_format_and_back_no_bit_is_lost(tmp_path, name, format):
     convert_checkpoint(STORED / name, tmp_path / "run", "kbert")
     run = read_checkpoint(tmp_path / "run")
+    assert run.first_format == detect_format(STORED / name)
     if (format, run.task) in LACKING:
         with pytest.raises(ValueError, match="has no variable for .*/dense/kernel"):
             convert_checkpoint(tmp_path / "run", tmp_path / "out", format, OTHER_SETTINGS)
