@@ -10,11 +10,11 @@ export function element(tag, attributes = {}, ...children) {
 }
 
 // Bars of numbers from 0 to 1: rows of {name, value, chosen, click}.
-export function bars(rows) {
+export function bars(rows, min = 0, max = 1) {
   return element("ul", { class: "bars" }, ...rows.map(({ name, value, chosen, click }) => {
     const shown = click ? element("button", { type: "button", class: "name" }, name) : element("span", { class: "name" }, name);
     if (click) shown.addEventListener("click", click);
-    return element("li", chosen ? { class: "chosen" } : {}, shown, element("meter", { min: 0, max: 1, value }),
+    return element("li", chosen ? { class: "chosen" } : {}, shown, element("meter", { min, max, value }),
       element("span", { class: "value", "data-value": value }, value.toFixed(3)));
   }));
 }

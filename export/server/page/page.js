@@ -84,8 +84,9 @@ function field(name) {
 
 async function showPieces(area, place) {
   const text = area.value;
+  const prompt = area.id === "field-query" && "query" in (state.info.prompts ?? {}) ? { prompt_name: "query" } : {};
   try {
-    const [pieces] = text ? await ask("tokenize", { inputs: text }) : [[]];
+    const [pieces] = text ? await ask("tokenize", { inputs: text, ...prompt }) : [[]];
     if (area.value !== text) return; // another answer is on its way
     const shown = pieces.filter((piece) => !piece.special);
     place.replaceChildren(...(shown.length ? [`${shown.length} tokens: `] : []), ...shown.map((piece) =>

@@ -64,7 +64,9 @@ function numberOf(row, asked, info, outputs) {
 }
 
 function rankingOf(ranked, asked) {
-  return [bars(ranked.map(({ index, score }) => ({ name: asked.lines[index], value: score })))];
+  const scores = ranked.map(({ score }) => score); // cosines, or any numbers
+  return [bars(ranked.map(({ index, score }) => ({ name: asked.lines[index], value: score })),
+    Math.min(0, ...scores), Math.max(1, ...scores))];
 }
 
 export const VIEWS = [

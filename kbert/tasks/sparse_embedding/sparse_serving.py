@@ -52,6 +52,8 @@ class SparseServing(Serving):
     def compared(self, outputs, vocab_size):
         """The vectors, float32 (batch, vocab_size): words of nearly the same weight may change places. A word
         that is not given has a weight up to the last one, which stands for it."""
+        if WEIGHTS not in outputs:  # attention
+            return outputs
         vectors = np.repeat(outputs[WEIGHTS][:, -1:], vocab_size, axis=1)
         np.put_along_axis(vectors, outputs[INDICES], outputs[WEIGHTS], axis=1)
         others = {name: value for name, value in outputs.items() if name not in self.answers}

@@ -110,5 +110,7 @@ def test_sparse_vectors_are_compared_word_by_word(check):
         served = {"indices": rounding, "weights": [[0.9, 0.500002, 0.5]]}
         found = check(served, keras, SparseServing)
         assert found["answers_agree"] is None and found["max_difference"] < 5e-6
+    attention = {"attention": [[0.5]]}
+    assert check(attention, attention, SparseServing)["max_difference"] == 0
     with pytest.raises(ValueError, match="vectors of the signature"):
         check({"indices": [[1, 4, 2]], "weights": keras["weights"]}, keras, SparseServing)
