@@ -17,7 +17,7 @@ from tests.kbert.test_training_path import PACKED_POSITIONS
 from tests.kbert.test_training_path import batch as packed_batch
 
 # Two soft targets; no pooler; several sequences to an example. The formulas are in test_losses.py.
-TASKS = ("pretraining", "token_classification", pytest.param("multiple_choice", marks=pytest.mark.slow))
+TASKS = ("pretraining", "token_classification", pytest.param("multiple_choice", marks=pytest.mark.long))
 STUDENT, TEACHER = calm(num_hidden_layers=1, hidden_size=8), calm(num_hidden_layers=2)
 
 
@@ -128,7 +128,7 @@ def test_each_layer_of_the_student_imitates_its_layer_of_the_teacher():
         np.testing.assert_allclose(got, want, atol=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_packed_rows_and_16_bits_learn_the_same():
     task, batch = make_task("token_classification"), packed_batch()
     labels = np.random.default_rng(0).integers(-1, 3, batch["input_ids"].shape).astype(np.int32)

@@ -114,7 +114,7 @@ def test_losses_and_weights_are_those_of_an_encoder_that_works_at_every_step(kep
         np.testing.assert_allclose(weights_of(kept)[name], values, atol=2e-5, err_msg=name)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_encoder_of_the_run_is_that_of_the_checkpoint(kept, pretrained):
     weights, before = weights_of(kept), weights_of(pretrained)
     encoder = [name for name in weights if name.startswith(("embeddings/", "layer_"))]

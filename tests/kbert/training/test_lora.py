@@ -80,7 +80,7 @@ def test_the_loaded_model_is_plain_and_answers_as_the_adapted_one(lora_run, labe
     assert evaluated["loss"] == pytest.approx(metrics["loss"], abs=1e-5)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_converted_run_has_merged_weights(lora_run, tmp_path):
     run, _, _ = lora_run
     expected = kbert.load(run.path).predict("the dog will jump")

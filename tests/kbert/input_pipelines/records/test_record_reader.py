@@ -99,7 +99,7 @@ def test_every_record_is_in_one_share_once_an_epoch(records):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("max_batches", [-1, 3])
+@pytest.mark.parametrize("max_batches", [-1, pytest.param(3, marks=pytest.mark.long)])
 def test_evaluating_shares_are_the_rows_of_the_batches_of_one_pipeline(records, unmasked, max_batches):
     for directory, manifest, _ in (records, unmasked):
         rows = RecordRows(directory, manifest)
