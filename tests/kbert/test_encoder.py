@@ -74,7 +74,6 @@ def encoder():
         {"normalize_first": True, "classifier_pooling": "mean"},
         {"is_gated_act": True, "mlp_bias": False},
         NO_BIASES | {"num_hidden_layers": 1},
-        ROTARY | LOCAL | {"num_hidden_layers": 3},
         LOCAL,
         {"global_rope_theta": 10.0},
         MODERN | {"num_hidden_layers": 4, "classifier_pooling": "mean"},

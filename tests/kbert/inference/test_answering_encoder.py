@@ -146,7 +146,7 @@ def test_a_compiled_model_answers_with_metrics_that_cannot_be_read_back():
 
 
 def test_bfloat16_is_near_and_answers_in_float32():
-    model = random_classifier(embedding_size=6)
+    model = random_classifier(embedding_size=6, num_hidden_layers=1)
     inputs = random_inputs(model.encoder.config, 6, 9)
     expected, found = (answers(m, inputs)["logits"] for m in (model, answering_model(model, "bfloat16")))
     assert found.dtype == "float32"

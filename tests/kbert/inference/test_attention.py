@@ -33,7 +33,7 @@ def test_probabilities_are_those_of_the_reference(model_and_weights, text_pair):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["cosine_similarity", "multiple_negatives_ranking", "sparse_embedding"])
+@pytest.mark.parametrize("name", ["cosine_similarity", "sparse_embedding"])
 def test_a_model_of_vectors_is_shown_as_it_reads_a_text(name):
     """One text by itself, behind the default prompt; in Python and in exports."""
     task = TASKS[name]()

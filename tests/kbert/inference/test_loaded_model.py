@@ -26,6 +26,7 @@ from tests.conftest import tiny_finetuning_config
 from tests.kbert.inference.random_model import TEXTS, random_model, random_task_model, reference_states
 from tests.kbert.input_pipelines.frames import Frame
 from tests.kbert.runs.written_run import written_run
+from tests.kbert.tasks.similarity.test_matryoshka import units
 from tests.lives.compare import same
 
 pytestmark = pytest.mark.usefixtures("eager")
@@ -218,17 +219,13 @@ def test_a_model_is_saved_with_the_weights_that_it_has(finetuned_run, tmp_path, 
 # ------------------------------------------------------------------------------- embeddings
 
 
-def unit(vector):
-    return vector / np.linalg.norm(vector)
-
-
 def test_embeddings_equal_the_numpy_reference():
     loaded, weights = random_model()
     means, firsts = loaded.embed(TEXTS, "mean", True), loaded.embed(TEXTS, "cls", False)
     assert means.shape == firsts.shape == (5, 16) and means.dtype == firsts.dtype == np.float32
     for text, mean, first in zip(TEXTS, means, firsts, strict=True):
         state = reference_states(loaded, weights, text)[-1]
-        np.testing.assert_allclose(mean, unit(state.mean(axis=0)), atol=1e-5)
+        np.testing.assert_allclose(mean, units(state.mean(axis=0)), atol=1e-5)
         np.testing.assert_allclose(first, state[0], atol=1e-5)
 
 

@@ -248,11 +248,15 @@ def test_bfloat16_at_load_answers_nearly_alike(finetuned_run):
         kbert.load(finetuned_run.path, precision="float16")
 
 
-def test_a_choice_is_taken_among_any_number_whatever_the_training_had():
+@pytest.fixture(scope="module")
+def of_choices():
+    return random_task_model(TASKS["multiple_choice"](2))
+
+
+def test_a_choice_is_taken_among_any_number_whatever_the_training_had(of_choices):
     """Each choice is scored by itself, so more of them change no score."""
-    loaded = random_task_model(TASKS["multiple_choice"](2))
     texts = ["walk", "jump the", "a"]
-    answered = loaded.predict([{"text": "the", "choices": texts[:number]} for number in (1, 2, 3)])
+    answered = of_choices.predict([{"text": "the", "choices": texts[:number]} for number in (1, 2, 3)])
     for number, answer in enumerate(answered, start=1):
         shares = np.array(answered[2]["probabilities"][:number])
         np.testing.assert_allclose(answer["probabilities"], shares / shares.sum(), rtol=1e-5)
@@ -266,9 +270,9 @@ def test_a_choice_is_taken_among_any_number_whatever_the_training_had():
         ({"text": "a", "choices": []}, r"choices is \[\]; expected a list of texts"),
     ],
 )
-def test_a_text_is_no_list_of_texts(example, sentence):
+def test_a_text_is_no_list_of_texts(of_choices, example, sentence):
     with pytest.raises(ValueError, match=sentence):
-        random_task_model(TASKS["multiple_choice"](2)).predict([example])
+        of_choices.predict([example])
 
 
 def test_vectors_are_compared_in_rows_and_nothing_else_is(of_pairs):

@@ -38,13 +38,6 @@ NUMBERS = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NUMBERS)
-def test_a_text_by_itself_gets_what_a_list_of_it_gets(roads, name):
-    alone, (listed,) = roads[name]("jump [MASK]"), roads[name](["jump [MASK]"])
-    np.testing.assert_array_equal(NUMBERS[name](alone), NUMBERS[name](listed))
-
-
 def test_whatever_can_be_gone_through_is_a_list():
     texts = ["jump", "", "walk"]
     arrays = (np.array(texts), np.array(texts, object), Column(texts), tf.constant(texts))
@@ -55,9 +48,6 @@ def test_whatever_can_be_gone_through_is_a_list():
     name = Enum("Name", {"ONE": "jump"}, type=str).ONE
     assert [*text_batch(name).texts, *text_batch([name]).texts] == ["jump", "jump"]
     assert text_batch(["a", "b"], ["c", None], pairs_may_miss=True).pairs == ["c", None]
-
-
-# --------------------------------------------------------------------------------- finite numbers
 
 
 # Longer than one batch; the shortest texts, which are the last, are answered first.

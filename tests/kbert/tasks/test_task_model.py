@@ -162,7 +162,7 @@ def test_fit_on_dicts_learns_the_tasks_loss(name, precision):
         for loss, total in model.task.loss_sums(outputs, batch).items()
     )
     model.compile(keras.optimizers.Adam(1e-2), jit_compile=False)
-    dataset = tf.data.Dataset.from_tensors(batch).repeat(4 if name in FITTED else 8)
+    dataset = tf.data.Dataset.from_tensors(batch).repeat(2 if name in FITTED else 8)
     history = model.fit(dataset, epochs=2, verbose=0, shuffle=False).history["loss"]
     assert history[1] < history[0] < expected * 1.05
     assert all(weight.dtype == "float32" for weight in model.trainable_weights)
@@ -222,19 +222,9 @@ def test_float16_scales_the_loss():
     assert history[-1] < history[0] and model.dtype_policy.variable_dtype == "float32"
 
 
-HEADS = [
-    name
-    for name in NAMES
-    if any(part.reads == "pooled_output" or part.has_labels for part in make_task(name).parts)
-]
-
-
-@pytest.mark.parametrize(
+@pytest.mark.parametrize(  # one for each head
     "name",
-    mostly_long(
-        sorted({*HEADS, "question_answering"}),
-        ("multiple_choice", "pretraining", "question_answering", "token_classification"),
-    ),
+    ["multiple_choice", "pretraining", "question_answering", "sequence_regression", "token_classification"],
 )
 def test_logits_of_labels_are_not_rounded_to_16_bits(name):
     """In bfloat16 those from 8 to 16 are multiples of 1/16: ties that no score knows."""

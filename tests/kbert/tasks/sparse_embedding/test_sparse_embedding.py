@@ -65,15 +65,14 @@ def test_weights_follow_the_formula_and_padding_has_none(folder, pooling, activa
         words = np.log1p(np.maximum(logits, 0))
         words = np.log1p(words) if activation == "log1p_relu" else words
         expected.append(words.max(axis=0) if pooling == "max" else words.sum(axis=0))
-    np.testing.assert_allclose(loaded.embed(TEXTS).toarray(), expected, atol=1e-5)
-    alone = loaded.embed(TEXTS[0])
-    scores = loaded.similarity(alone, loaded.embed(TEXTS))
+    vectors, alone = loaded.embed(TEXTS), loaded.embed(TEXTS[0])
+    np.testing.assert_allclose(vectors.toarray(), expected, atol=1e-5)
+    scores = loaded.similarity(alone, vectors)
     np.testing.assert_allclose(loaded.similarity(alone.toarray(), np.array(expected)), scores, rtol=1e-4)
     assert alone.shape == (len(expected[0]),)
     np.testing.assert_allclose(alone.toarray(), expected[0], atol=1e-5)
     assert loaded.decode(alone) == loaded.decode(loaded.embed(TEXTS[:1]))[0]
-    listed = [alone, loaded.embed(TEXTS[1])]
-    whole = loaded.embed(TEXTS[:2])
+    listed, whole = [alone, loaded.embed(TEXTS[1])], vectors[:2]
     np.testing.assert_allclose(loaded.similarity(listed, whole), loaded.similarity(whole, whole), rtol=1e-4)
     assert [[word for word, _ in words[:1]] for words in loaded.decode(listed)] == [
         [word for word, _ in words[:1]] for words in loaded.decode(whole.toarray().tolist())
