@@ -232,7 +232,8 @@ def _check_tensor(name: str, array: np.ndarray, info) -> None:
     received = f"{name} has shape {list(array.shape)}; expected"
     if not info.tensor_shape.unknown_rank:
         if array.ndim != len(sizes):
-            raise invalid(f"{received} {len(sizes)} dimensions.")
+            advice = "" if array.ndim else " Give a list, with one entry for each example."
+            raise invalid(f"{received} {len(sizes)} dimensions.{advice}")
         if any(size not in (-1, length) for size, length in zip(sizes, array.shape, strict=True)):
             raise invalid(f"{received} [{', '.join('any' if size < 0 else str(size) for size in sizes)}].")
         if has_rows(info) and not len(array):

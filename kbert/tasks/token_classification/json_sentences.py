@@ -11,7 +11,7 @@ from kbert.input_pipelines.labelled_files import stream_examples
 from kbert.input_pipelines.labels import NoLabel
 from kbert.late_tensorflow import tf
 from kbert.tasks.token_classification.conll_files import FileSentence
-from kbert.tasks.token_classification.spans import Word, parse_spans, tag_words
+from kbert.tasks.token_classification.spans import Word, parse_spans, require_no_tags, tag_words
 from kbert.tokenization import text_words
 
 _ROWS_AT_ONCE = 256
@@ -31,7 +31,7 @@ def read_json_sentences(
       ValueError: naming file and line, for words and labels of different lengths, a label that is no string,
         a line without words, and for spans as `tag_words` does.
     """
-    problems = FileProblems(path)
+    problems, types = FileProblems(path), set()
     read_label = _tags_or_spans if with_tags else None
     records = stream_examples(path, dataset, (dataset.text,), _record, with_tags, read_label)
     while rows := list(itertools.islice(records, _ROWS_AT_ONCE)):
@@ -42,11 +42,14 @@ def read_json_sentences(
             except ValueError as error:
                 problems.add(error)
             else:
+                if with_tags and isinstance(record[dataset.text], str):
+                    types.update(tag.partition("-")[2] for tag in sentence.tags)
                 if not problems:
                     yield sentence
             if problems.is_full:
                 problems.raise_all()
     problems.raise_all()
+    require_no_tags(types, str(path))
 
 
 def _record(record, label, where):

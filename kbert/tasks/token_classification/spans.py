@@ -1,7 +1,7 @@
 """Entities as spans of characters -> a tag for each word of their text."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from kbert.input_pipelines.json_rows import json_type
@@ -31,6 +31,7 @@ class Span(NamedTuple):
 _STARTS, _ENDS = ("start", "start_offset"), ("end", "end_offset")
 _TYPES = ("type", "label", "labels", "entity", "entity_group")
 _LISTS = ("entities", "spans")
+_TAG = re.compile(r"([BIESLUM])-(.+)")
 
 
 def parse_spans(value: Any, where: str) -> list[Span]:
@@ -67,13 +68,27 @@ def _parse_span(entry, where):
     if fields[2] == OUTSIDE:
         raise ValueError(f"{where} has the type {OUTSIDE!r}, which means no entity; leave such spans out.")
     if re.fullmatch(r"[BI]-[A-Z]+", fields[2]):
-        raise ValueError(
-            f"{where} has the type {fields[2]!r}, the tag of a word; join the words of an entity to a span "
-            f"of the type {fields[2][2:]!r}, or give lists of words and tags."
-        )
+        raise ValueError(f"{where} has the type {fields[2]!r}, the tag of a word; {_as_spans(fields[2][2:])}")
     text = entry.get("text") if isinstance(entry, dict) else None
     start, end, kind = fields
     return Span(start, end, kind, text if isinstance(text, str) else None)
+
+
+def _as_spans(kind):
+    return f"join the words of an entity to a span of the type {kind!r}, or give lists of words and tags."
+
+
+def require_no_tags(types: Collection[str], where: str):
+    """Raises ValueError where two types of the spans of a file are tags of one kind of entity, such as B-geo
+    and I-geo. One alone, such as B-cell, is a type."""
+    tags: dict[str, list[str]] = {}
+    for name in sorted(types):
+        if tag := _TAG.fullmatch(name):
+            tags.setdefault(tag[2], []).append(name)
+    for kind, names in tags.items():
+        if len(names) > 1:
+            shown = " and ".join(map(repr, names))
+            raise ValueError(f"{where} has spans of the types {shown}, tags of words; {_as_spans(kind)}")
 
 
 def tag_words(

@@ -259,6 +259,16 @@ def test_what_is_wrong_with_a_json_line(tmp_path, line, message):
     assert f"{path} line 2" in str(error.value) and message in str(error.value)
 
 
+def test_spans_of_tags_are_refused_and_those_of_a_type_like_one_are_not(tmp_path):
+    rows = [{"text": "New York", "label": [span(0, 3, "B-geo"), span(4, 8, "I-geo")]}]
+    rows.append({"text": "a cell", "label": [span(2, 6, "B-cell")]})
+    path = write(tmp_path, "".join(f"{json.dumps(row)}\n" for row in rows), "file.jsonl")
+    with pytest.raises(ValueError, match="spans of the types 'B-geo' and 'I-geo', tags of words; join"):
+        read(path)
+    path.write_text(json.dumps(rows[1]))
+    assert [sentence.labels for sentence in read(path)] == [("O", "B-B-cell")]
+
+
 @pytest.mark.parametrize(
     "spans",
     [
