@@ -110,7 +110,7 @@ def hard_negatives(
     check_output_file(output_file, [*read, *kept], overwrite)
     require_parent_folder(output_file)
     require_local(vectors_dir)
-    require_one_split(pairs_file)
+    require_one_split(Path(pairs_file))
     pairs = _read_pairs(Path(pairs_file), text, text_pair)
     corpus = [*read_corpus(Path(corpus_file)).values()] if corpus_file else []
     pairs = _as_in_corpus(pairs, corpus)
