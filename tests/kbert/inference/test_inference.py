@@ -57,6 +57,8 @@ def test_a_pair_run_takes_pairs_and_only_those(finetuned_run, pair_run):
     pairs = load(pair_run.path)
     answer, swapped = pairs.predict([("jump", "walk the"), ("walk the", "jump")])
     assert answer["probabilities"] != swapped["probabilities"]
+    alone = pairs.predict(("jump", "walk the"))
+    assert alone["probabilities"] == pytest.approx(answer["probabilities"], abs=1e-6)
     with pytest.raises(ValueError, match="expects text and text_pair; received text"):
         pairs.predict("jump")
     with pytest.raises(ValueError, match="expects text; received text and text_pair"):

@@ -20,7 +20,6 @@ from tests.kbert.input_pipelines.frames import Column, Frame
 
 pytestmark = pytest.mark.usefixtures("eager")
 
-PAIR = ("jump the a", "walk")
 Row = namedtuple("Row", "Index text_pair text")  # as DataFrame.itertuples has them
 
 
@@ -38,12 +37,6 @@ class Name(str, Enum):  # not StrEnum, whose members are their values to `str` t
 @pytest.fixture(scope="module")
 def classifier():
     return random_task_model(TASKS["sequence_classification"](["quiet", "loud"]))
-
-
-@pytest.fixture(scope="module")
-def of_pairs():
-    task = TASKS["sequence_regression"](takes_pairs=True)
-    return random_task_model(task, takes_pairs=True)
 
 
 @pytest.mark.parametrize(
@@ -153,13 +146,6 @@ def test_a_column_that_is_nearly_an_input_is_not_passed_over():
     loaded = random_task_model(TASKS["sequence_classification"](["quiet", "loud"]))
     with pytest.raises(ValueError, match="the data has a column 'text_pairs', which is not read"):
         loaded.predict({"text": ["a"], "text_pairs": ["b"]})
-
-
-def test_a_pair(of_pairs):
-    alone, (listed, _) = of_pairs.predict(PAIR), of_pairs.predict([PAIR, ("a", "b")])
-    assert alone == pytest.approx(listed, abs=1e-6) and len(alone) == 1
-    with pytest.raises(ValueError, match="expects text and text_pair; received text"):
-        of_pairs.predict("jump the a")
 
 
 def test_a_number_for_one_text_ranks_nothing():
@@ -275,7 +261,7 @@ def test_a_text_is_no_list_of_texts(of_choices, example, sentence):
         of_choices.predict([example])
 
 
-def test_vectors_are_compared_in_rows_and_nothing_else_is(of_pairs):
+def test_vectors_are_compared_in_rows_and_nothing_else_is(classifier):
     """A vector alone is a row, by every similarity; texts are no vectors."""
     rng = np.random.default_rng(0)
     texts = rng.normal(size=(3, 5))
@@ -284,12 +270,12 @@ def test_vectors_are_compared_in_rows_and_nothing_else_is(of_pairs):
         np.testing.assert_allclose(similarities(texts[1], texts, name), expected, rtol=1e-5, atol=1e-6)
         assert similarities(np.zeros((0, 5)), texts, name).shape == (0, 3)
     for first in (texts[1], texts[1].tolist(), texts[1:2].tolist()):
-        assert of_pairs.similarity(first, texts)[0].argmax() == 1
+        assert classifier.similarity(first, texts)[0].argmax() == 1
     for wrong in ("a text", ["a", "b"], {"text": "a"}, None, [None], np.array(["a"])):
         with pytest.raises(ValueError, match="queries: received .*; expected vectors, as embed gives them"):
-            of_pairs.similarity(wrong, texts)
+            classifier.similarity(wrong, texts)
     with pytest.raises(ValueError, match="vectors of 4 and of 5 numbers cannot be compared"):
-        of_pairs.similarity([[1.0] * 4], texts)
+        classifier.similarity([[1.0] * 4], texts)
 
 
 def test_a_number_of_another_type_is_refused_as_one_out_of_its_bounds(classifier):

@@ -62,8 +62,8 @@ def test_vectors_are_those_of_sentence_transformers(name, tmp_path):
             for matrix, numbers in zip(found, right, strict=True):
                 np.testing.assert_allclose(matrix, numbers, atol=2e-5)
         np.testing.assert_allclose(model.similarity(queries, documents), expected["similarity"], rtol=2e-5)
-        ranked = model.rank(expected["queries"][0], expected["texts"])
-        assert [row["index"] for row in ranked] == np.argsort(-np.array(expected["similarity"][0])).tolist()
+    ranked = model.rank(expected["queries"][0], expected["texts"])
+    assert [row["index"] for row in ranked] == np.argsort(-np.array(expected["similarity"][0])).tolist()
 
 
 def test_vectors_of_tokens_are_dense_of_length_1_and_punctuation_is_left_out(folder):

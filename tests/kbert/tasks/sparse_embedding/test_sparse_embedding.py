@@ -47,10 +47,10 @@ def test_vectors_are_those_of_sentence_transformers(name, tmp_path):
         np.testing.assert_allclose(documents.toarray(), expected["documents"], atol=2e-5)
         found = model.similarity(queries, documents)
         np.testing.assert_allclose(found, expected["similarity"], rtol=2e-6)
-        ranked = model.rank(expected["queries"][0], expected["texts"])
-        assert [row["index"] for row in ranked] == np.argsort(-found[0]).tolist()
-        for words, right in zip(model.decode(documents, 5), expected["decoded"], strict=False):
-            assert words == [(word, pytest.approx(weight, abs=2e-5)) for word, weight in right]
+    ranked = model.rank(expected["queries"][0], expected["texts"])
+    assert [row["index"] for row in ranked] == np.argsort(-found[0]).tolist()
+    for words, right in zip(model.decode(documents, 5), expected["decoded"], strict=False):
+        assert words == [(word, pytest.approx(weight, abs=2e-5)) for word, weight in right]
 
 
 @pytest.mark.parametrize(("pooling", "activation"), [("max", "relu"), ("sum", "log1p_relu")])
