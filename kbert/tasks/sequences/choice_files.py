@@ -94,7 +94,11 @@ class _RightChoice:
           ValueError: for a label that names no choice.
           NoLabel: where it marks a row without one, such as -1.
         """
-        ways = _named(class_label(record, dataset, where), record, dataset, where)
+        label = record.get(dataset.label)
+        is_text = isinstance(label, str) and label.strip() and label in map(record.get, dataset.choices)
+        if dataset.labels or not is_text:  # "?" and "None" are choices, too
+            label = class_label(record, dataset, where)
+        ways = _named(label, record, dataset, where)
         shown = f"{where}: label {record[dataset.label]!r}"
         first, *others = ways.values()
         if others:

@@ -89,3 +89,8 @@ def test_no_row_with_the_first_of_two_choices_is_said(label, tmp_path, caplog):
 def test_rows_without_a_label_may_be_left_out(tmp_path):
     assert read(tmp_path, ["0", "-1", "", "2"], skip_unlabelled=True) == [0, 2]
     assert read(tmp_path, ["-1", "", "-5"], "-5,-1,0", skip_unlabelled=True) == [1, 0]
+
+
+def test_what_marks_a_row_without_a_label_may_be_the_text_of_a_choice(tmp_path):
+    assert read(tmp_path, ["?", ".", "None"], ".,?,None", skip_unlabelled=True) == [1, 0, 2]
+    assert read(tmp_path, ["?", "NA"], ".,?,None", skip_unlabelled=True) == [1]
