@@ -60,7 +60,8 @@ def data_as_files(sources: Mapping[str, Any], advice: str = "") -> Iterator[list
     Raises:
       ValueError: as `read_rows` does; and whatever is raised inside.
     """
-    with tempfile.TemporaryDirectory(prefix="kbert_") as folder:
+    any_data = any(map(is_data, sources.values()))
+    with tempfile.TemporaryDirectory(prefix="kbert_") if any_data else contextlib.nullcontext("") as folder:
         paths, names = list(sources.values()), {}
         for number, (name, source) in enumerate(sources.items()):
             if is_data(source):

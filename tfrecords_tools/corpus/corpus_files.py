@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kbert.checks import with_home
 from kbert.files.compression import find_compression
-from kbert.files.file_format import format_by_name, require_text_format, table_by_content
+from kbert.files.file_format import TABLES, format_by_name, require_text_format, table_by_content
 from kbert.files.globs import folders_below, matches
 from kbert.files.json_file import parse_json
 from kbert.files.output_path import each_once
@@ -19,7 +19,8 @@ _READERS = {  # of files with columns
     "csv": "pandas.read_csv(path)",
     "tsv": 'pandas.read_csv(path, sep="\\t")',
     "parquet": "pandas.read_parquet(path)",
-    "arrow": "pandas.read_feather(path)",  # of the files that are known by their first bytes
+    "arrow": "pandas.read_feather(path)",
+    "arrow stream": "datasets.Dataset.from_file(path).to_pandas()",
 }
 
 
@@ -134,6 +135,8 @@ def require_no_columns(file: str | Path):
     """Raises ValueError for CSV, TSV and tables, whose labels and numbers would be read as text."""
     table = table_by_content(file)
     kind = table or format_by_name(file)
+    if kind == "arrow" and not table:  # that of `datasets` has no first bytes of its own
+        kind = "arrow stream"
     if reader := _READERS.get(kind or ""):
         unpacked = "unpack it, then " if table and find_compression(file) else ""
         raise ValueError(
@@ -146,7 +149,7 @@ def require_no_columns(file: str | Path):
 def _check_readable(file: Path):
     if not os.access(file, os.R_OK):
         raise ValueError(f"{file} may not be read by this user; change its permissions or leave it out.")
-    if not table_by_content(file):
+    if not table_by_content(file) and format_by_name(file) not in TABLES:
         require_text_format(file, "text or JSON lines")
     require_no_columns(file)
     require_line_feeds(file)

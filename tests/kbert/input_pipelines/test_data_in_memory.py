@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import tempfile
 from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
@@ -198,3 +199,9 @@ def test_a_row_in_memory_gets_no_advice_about_lines():
     ):
         labelled_rows(file, DatasetConfig())
     assert "in each line" not in str(error.value)
+
+
+def test_a_file_needs_no_temporary_folder(monkeypatch):
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", None)
+    with data_as_files({"the data": "a.csv", "others": None}) as paths:
+        assert paths == ["a.csv", None]
