@@ -81,7 +81,7 @@ def texts_of(example):
     return ids[1 : first - 1], ids[first:-1]
 
 
-def write_numbered_corpus(folder, num_documents=40, seed=0):
+def write_numbered_corpus(folder, num_documents=20, seed=0):
     """A corpus in which every word stands once, so that a piece tells its document and its place."""
     rng = random.Random(seed)
     documents, number = [], 0
@@ -265,7 +265,7 @@ def test_compressed_shards_hold_the_same_records(tmp_path, corpus, small_blocks)
     ("stage", "work"), [(tokenization_stage, "tokenize_group"), (writing_stage, "write_part")]
 )
 def test_what_is_stopped_goes_on_and_gives_the_same_bytes(tmp_path, small_blocks, monkeypatch, stage, work):
-    files, _ = write_numbered_corpus(tmp_path)
+    files, _ = write_numbered_corpus(tmp_path, num_documents=40)
     create_pretraining_data(*files, tmp_path / "whole", **SMALL)
     real, done = getattr(stage, work), []
     with monkeypatch.context() as patch:

@@ -71,6 +71,7 @@ def test_a_classifier_answers_as_before(finetuned_run, files, tmp_path):
     assert heldout["unknown_words"] == {"before": 0, "after": 1}
 
 
+@pytest.mark.long
 def test_mpnet_keeps_its_own_special_tokens(files, tmp_path):
     pieces = ("walk", "jump", "ask", "the", "a", "##s", "##ed", ".", "x")
     tokens = [*MPNET_TOKENS, *BERT_TOKENS[2:], *pieces]

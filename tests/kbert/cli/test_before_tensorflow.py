@@ -140,6 +140,7 @@ def places(finetuned_run, labelled_files, records_dir, tmp_path_factory):
     return names
 
 
+@pytest.mark.long
 def test_every_command_refuses_without_tensorflow(places, tmp_path):
     assert {command.split()[0] for command in REFUSALS} == set(modules())
     lines = [command.format(**places).split() for command in REFUSALS]

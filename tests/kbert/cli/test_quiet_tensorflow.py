@@ -20,8 +20,8 @@ print(missing, gc.isenabled(), matplotlib.pyplot.__name__, sys.modules["keras"].
 """
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("first", ["keras", pytest.param("tensorflow", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("first", ["keras", "tensorflow"])
 def test_commands_load_tensorflow_without_what_only_keras_imports(first):
     command = [sys.executable, "-c", PROGRAM.format(first=first)]
     result = subprocess.run(

@@ -41,6 +41,7 @@ def test_a_checkpoint_that_is_saved_in_the_meantime_changes_nothing(
     assert f"step {step}" in shown and f"step {step + 7}" not in shown
 
 
+@pytest.mark.long
 def test_a_page_shows_the_task_that_answered(finetuned_run, labelled_files, tmp_path, monkeypatch):
     """Not the one with the thresholds and the temperature that it chose."""
 

@@ -16,7 +16,13 @@ from kbert.runs.metrics_file import json_ready
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from kbert.tasks.question_answering.question_answering import QuestionAnswering
 from kbert.tasks.token_classification.token_classification import TokenClassification
-from tests.conftest import LABELS, MAX_SEQ_LENGTH, tiny_encoder_config, tiny_finetuning_config
+from tests.conftest import (
+    LABELS,
+    MAX_SEQ_LENGTH,
+    mostly_long,
+    tiny_encoder_config,
+    tiny_finetuning_config,
+)
 from tests.kbert.runs.written_run import written_run
 from tests.kbert.scripts.test_command_lines import run_script
 
@@ -43,7 +49,7 @@ def test_a_folder_of_others_is_evaluated_as_the_run(finetuned_run, folder, label
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("source", ["standard input", "pairs.txt"])
+@pytest.mark.parametrize("source", mostly_long(["standard input", "pairs.txt"], ("pairs.txt",)))
 def test_a_line_with_a_tab_is_a_pair_where_a_checkpoint_may_take_pairs(folder, tmp_path, source):
     flags = [f"--run_dir={folder}"]
     lines = "jump\tthe a\njump\na\tthe\tplay\n\tjump\n"

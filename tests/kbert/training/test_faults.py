@@ -7,6 +7,7 @@ import pytest
 from kbert.files.whole_file import is_temporary
 from kbert.runs import checkpoint
 from kbert.runs.run_directory import RunDirectory
+from tests.conftest import mostly_long
 from tests.kbert.training import one_weight
 from tests.kbert.training.failing_disk import FailingDisk
 from tests.kbert.training.run_contents import assert_same_runs
@@ -61,11 +62,7 @@ def test_every_write_may_fail_once(undisturbed, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "write",
-    [
-        "write metrics.jsonl",
-        "rename step-00000004.tmp",
-    ],
+    "write", mostly_long(["write metrics.jsonl", "rename step-00000004.tmp"], ("rename step-00000004.tmp",))
 )
 def test_a_write_of_each_kind_may_fail_once(undisturbed, tmp_path, monkeypatch, write):
     """A sample of the above."""

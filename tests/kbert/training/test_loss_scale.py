@@ -15,18 +15,6 @@ from tests.kbert.training.small_training import SmallTraining, random_batches
 STEP = {"dropout": 0.0, "learning_rate": 5e-3}
 
 
-@pytest.fixture(scope="module")
-def scaled_float32():
-    """Scaled like float16, but computed in float32, where a power of 2 changes no digit."""
-    return SmallTraining(random_batches(2, batch_size=8), precision="float16", **STEP)
-
-
-@pytest.fixture(scope="module")
-def plain():
-    """The same in float32, without a scale."""
-    return SmallTraining(random_batches(2, batch_size=8), **STEP)
-
-
 def values_of(state):
     return [float(variable.numpy()) for variable in state.values()]
 
@@ -35,8 +23,11 @@ def test_the_scale_doubles_after_many_good_steps_and_halves_at_an_overflow():
     scale = DynamicLossScale()
     update = tf.function(scale.update)
     state = scale.state()
-    for _ in range(STEPS_TO_GROW - 1):
+    for _ in range(3):
         update(tf.constant(True))
+    assert values_of(state) == [FIRST_SCALE, 3, 0]
+    state["loss_scale/good_steps"].assign(STEPS_TO_GROW - 2)
+    update(tf.constant(True))
     assert values_of(state) == [FIRST_SCALE, STEPS_TO_GROW - 1, 0]
     update(tf.constant(True))
     assert values_of(state) == [2 * FIRST_SCALE, 0, 0]
@@ -53,9 +44,9 @@ def test_the_scale_doubles_after_many_good_steps_and_halves_at_an_overflow():
 
 
 @pytest.mark.slow
-def test_an_overflow_skips_the_step_but_not_the_data(scaled_float32):
-    training = scaled_float32
-    training.restart()
+def test_an_overflow_skips_the_step_but_not_the_data():
+    """Scaled like float16, but computed in float32, where a power of 2 changes no digit."""
+    training = SmallTraining(random_batches(2, batch_size=8), precision="float16", **STEP)
     scale = training.step.state()["loss_scale/scale"]
     scale.assign(3e38)
     before = training.snapshot()
@@ -79,7 +70,7 @@ def test_an_overflow_skips_the_step_but_not_the_data(scaled_float32):
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_the_optimizer_counts_only_the_steps_it_took(scaled_float32, monkeypatch):
+def test_the_optimizer_counts_only_the_steps_it_took():
     training = SmallTraining(
         random_batches(1, batch_size=8), precision="float16", optimizer_name="adamw", **STEP
     )
@@ -96,6 +87,7 @@ def test_the_optimizer_counts_only_the_steps_it_took(scaled_float32, monkeypatch
         np.testing.assert_allclose(after_skip[name], value, rtol=1e-6, atol=1e-7, err_msg=name)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_float16_run_keeps_its_scale_in_the_checkpoint(tmp_path, monkeypatch):
     """With two micro-batches; resumed after step 4, it ends with the very same numbers."""

@@ -79,7 +79,7 @@ def test_a_signal_in_an_open_interval_loses_nothing(whole, tmp_path, monkeypatch
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("batch", "step"), [(1, 0), (4, 10)])
+@pytest.mark.parametrize(("batch", "step"), [pytest.param(1, 0, marks=pytest.mark.long), (4, 10)])
 def test_a_signal_in_an_evaluation_ends_it_between_batches(batch, step, whole, tmp_path, monkeypatch):
     """The first batch checks the names of metrics, when nothing is there to save; two are an evaluation."""
     report, seen = Progress.report, []

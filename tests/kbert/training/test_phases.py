@@ -14,7 +14,7 @@ from kbert.manifest import read_manifest
 from kbert.runs import checkpoint
 from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.training.phases import Phase, Plan
-from tests.conftest import mostly_long, tiny_encoder_config, tiny_pretraining_config
+from tests.conftest import tiny_encoder_config, tiny_pretraining_config
 from tests.kbert.training import one_weight
 from tests.kbert.training.run_contents import assert_same_runs, numbers, signal_after_call, tensors
 
@@ -83,8 +83,8 @@ def test_each_phase_is_what_a_run_of_its_own_would_be(two_phases, tmp_path):
         np.testing.assert_array_equal(value, together[name], err_msg=name)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("at_step", mostly_long([6, 9], (9,)))
+@pytest.mark.long
+@pytest.mark.parametrize("at_step", [6, 9])
 def test_a_stop_in_the_second_phase_or_before_it_changes_nothing(at_step, two_phases, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         signal_after_call(patch, at_step)

@@ -64,6 +64,7 @@ REST = (pytest.mark.slow, pytest.mark.exhaustive)
 FASTEST_CASE = ("adamw", "float16")
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("optimizer_name", "precision"),
