@@ -65,7 +65,7 @@ def test_the_page_of_folder_keys_has_every_key_and_what_kbert_does_about_it():
     assert all(key.about and not key.about.endswith(".") for keys in tables for key in keys.values())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_page_of_commands_has_every_command_and_its_help():
     page = reference.commands_page()
     assert {f"kbert-{command}" for command in modules()} <= set(anchors(page))

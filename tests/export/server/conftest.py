@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import tensorflow as tf
 
 import kbert
 from export.server.running import DevelopmentServer
@@ -15,6 +16,7 @@ from tests.kbert.runs.written_run import written_run
 from tests.kbert.test_encoder import randomize
 from tests.tfrecords_tools import small_corpus
 
+PAIR = [tf.TensorSpec([None], tf.string, name=name) for name in ("text", "text_pair")]
 PROMPTS = {"prompts": {"query": "the ", "document": ""}, "default_prompt_name": None}
 
 
@@ -32,6 +34,24 @@ def vectors(e5_folder):
     """(what asks a server of the folder itself, the model in Python)."""
     with DevelopmentServer(e5_folder, None, 0, 0) as server:
         yield Asked(server.rest_api_port), kbert.load(e5_folder)
+
+
+class Judge(tf.Module):
+    """The length of the second text, a number whose sigmoid is the score; without a vocabulary."""
+
+    @tf.function(input_signature=PAIR)
+    def pair(self, text, text_pair):
+        logits = tf.cast(tf.strings.length(text_pair) - tf.strings.length(text), tf.float32)
+        return {"prediction": tf.sigmoid(logits), "logits": logits, "truncated": logits > 5}
+
+
+@pytest.fixture(scope="session")
+def judge(tmp_path_factory):
+    """What asks a server of a `Judge`."""
+    folder, module = tmp_path_factory.mktemp("judge") / "1", Judge()
+    tf.saved_model.save(module, str(folder), {"serving_default": module.pair})
+    with DevelopmentServer(folder, "judge", 0, 0) as server:
+        yield Asked(server.rest_api_port)
 
 
 def pair_task(folder, **settings):

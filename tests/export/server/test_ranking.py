@@ -18,24 +18,6 @@ from tests.export.server.conftest import pair_task
 
 GOLDEN = Path("../shared/data/golden/retrieval")
 TEXTS = ["play a day", "fluffy", "the play, the plays and the days of all the players"]
-PAIR = [tf.TensorSpec([None], tf.string, name=name) for name in ("text", "text_pair")]
-
-
-class Judge(tf.Module):
-    """The length of the second text, a number whose sigmoid is the score; without a vocabulary."""
-
-    @tf.function(input_signature=PAIR)
-    def pair(self, text, text_pair):
-        logits = tf.cast(tf.strings.length(text_pair) - tf.strings.length(text), tf.float32)
-        return {"prediction": tf.sigmoid(logits), "logits": logits, "truncated": logits > 5}
-
-
-@pytest.fixture(scope="module")
-def judge(tmp_path_factory):
-    folder, module = tmp_path_factory.mktemp("judge") / "1", Judge()
-    tf.saved_model.save(module, str(folder), {"serving_default": module.pair})
-    with DevelopmentServer(folder, "judge", 0, 0) as server:
-        yield Asked(server.rest_api_port)
 
 
 def test_raw_scores_are_those_before_the_activation(judge):
@@ -87,12 +69,9 @@ def test_tokens_that_are_not_known_are_not_told(judge):
     assert set(answer) == {"id", "model", "results", "meta"} and "tokens" not in answer["meta"]
 
 
-def test_a_pair_is_cut_only_where_it_may_be(judge, ranking):
+def test_a_pair_is_cut_only_where_it_may_be(judge):
     status, answer = judge.post("/rerank", {"query": "a", "texts": ["b", "b" * 9], "truncate": False})
     assert status == 400 and "texts[1] and the query are too long together" in answer["error"]
-    long = " ".join(["jump"] * 60)
-    status, answer = ranking[0].post("/rerank", {"query": "a", "texts": ["b", long], "truncate": False})
-    assert status == 400 and "texts[1]" in answer["error"]
 
 
 @pytest.mark.long
@@ -110,6 +89,9 @@ def test_cohere_gets_its_form_by_both_paths(ranking):
         assert status == 200 and len(answer["id"]) == 36 and answer["meta"]["api_version"] == {"version": "2"}
         assert answer["results"][0]["index"] == expected[0]["index"]
         assert answer["results"][0]["relevance_score"] == pytest.approx(expected[0]["score"], abs=1e-5)
+    long = " ".join(["jump"] * 60)
+    status, answer = asked.post("/rerank", {"query": "a", "texts": ["b", long], "truncate": False})
+    assert status == 400 and "texts[1]" in answer["error"]
     status, answer = asked.post("/v2/rerank", body | {"rank_field": "title"})
     assert status == 400 and "did you mean rank_fields?" in answer["message"]
 

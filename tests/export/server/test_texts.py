@@ -220,7 +220,7 @@ def test_texts_are_ranked_as_in_python(ranking):
     assert [one["index"] for one in loaded.rank("jump", texts)] == order
 
 
-def test_numbers_that_are_not_finite_are_an_error(vectors, labels, monkeypatch):
+def test_numbers_that_are_not_finite_are_an_error(vectors, judge, monkeypatch):
     run = BatchQueue.run
 
     def damaged(*arguments):
@@ -230,12 +230,13 @@ def test_numbers_that_are_not_finite_are_an_error(vectors, labels, monkeypatch):
         }
 
     monkeypatch.setattr(BatchQueue, "run", damaged)
-    for (asked, _), path, body in (
-        (vectors, "/embed", {"inputs": "a"}),
-        (vectors, "/v1/embeddings", {"input": "a", "encoding_format": "base64"}),
-        (vectors, "/rerank", {"query": "a", "texts": ["b"]}),
-        (vectors, "/similarity", {"inputs": {"source_sentence": "a", "sentences": ["b"]}}),
-        (labels, "/predict", {"inputs": "a"}),
+    embedder, _ = vectors
+    for asked, path, body in (
+        (embedder, "/embed", {"inputs": "a"}),
+        (embedder, "/v1/embeddings", {"input": "a", "encoding_format": "base64"}),
+        (embedder, "/rerank", {"query": "a", "texts": ["b"]}),
+        (embedder, "/similarity", {"inputs": {"source_sentence": "a", "sentences": ["b"]}}),
+        (judge, "/predict", {"inputs": [["a", "b"]]}),
     ):
         status, answer = asked.post(path, body)
         assert status == 500 and "gives numbers that are not finite (NaN or infinite)" in json.dumps(answer)

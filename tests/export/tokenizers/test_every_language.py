@@ -94,9 +94,8 @@ def test_texts_split_by_other_rules_as_in_the_graph(language, rules, tmp_path):
     ask = Language(
         language, write_export("".join(f"{t}\n" for t in sample_vocabulary()), folder=tmp_path, **rules)
     )
-    texts = [*TEXTS, *SURROGATES, *graph_answers.random_texts(1500, seed=7)]
-    for template in graph_answers.UNCASED_TEMPLATES[:3]:
-        texts += graph_answers.character_texts(characters(499), template)
+    texts = [*TEXTS, *SURROGATES, *graph_answers.random_texts(500, seed=7)]
+    texts += graph_answers.character_texts(characters(499), graph_answers.UNCASED_TEMPLATES[0])
     require_equal(ask.words(texts), graph_answers.words(texts, **vocabulary.rules.splitting))
     texts = [*(f"{letter * number} b" for letter in "aé的" for number in (99, 100, 101, 200, 201)), *TEXTS]
     assert ask.rows(texts) == graph_answers.rows(vocabulary, texts)

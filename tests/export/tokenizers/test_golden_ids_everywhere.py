@@ -5,12 +5,13 @@ import json
 
 import pytest
 
+from tests.conftest import mostly_long
 from tests.export.tokenizers.languages import LANGUAGES, Language, write_export
 from tests.kbert.tokenization.test_golden_ids import CASING
 from tests.places import SHARED_DATA
 
 
-@pytest.mark.parametrize("name", CASING)
+@pytest.mark.parametrize("name", mostly_long(CASING, ("uncased", "cased")))
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_ids_equal_the_originals(language, name, tmp_path):
     golden = SHARED_DATA / "golden" / "tokenization" / f"{name}.jsonl.gz"

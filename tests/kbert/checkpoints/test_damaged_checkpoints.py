@@ -123,12 +123,12 @@ FORMATS = {
     "sentences": (sentences, read_sentences),
     "keras_hub": (keras_hub, read_all),
 }
-_SLOW = {"keras_hub"}  # its import takes long
+_LONG = {"keras_hub"}  # its import takes long
 
 
 @pytest.fixture(
     scope="module",
-    params=[pytest.param(name, marks=pytest.mark.slow if name in _SLOW else ()) for name in FORMATS],
+    params=[pytest.param(name, marks=pytest.mark.long if name in _LONG else ()) for name in FORMATS],
 )
 def whole(request, tmp_path_factory):
     """(a folder that reads well, its reader)."""

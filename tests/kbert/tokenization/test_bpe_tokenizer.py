@@ -79,9 +79,7 @@ def test_golden_ids_and_offsets(name):
         rows = [json.loads(line) for line in lines]
     golden = BytePairTokenizer(vocabulary)
     texts = [row["text"] for row in rows]
-    batches = tf.data.Dataset.from_tensor_slices(constant(texts)).batch(32).map(golden)
-    assert [ids for batch in batches for ids in batch.to_list()] == [row["ids"] for row in rows]
-    assert golden(constant(texts[:99])).to_list() == [row["ids"] for row in rows[:99]]
+    assert golden(constant(texts)).to_list() == [row["ids"] for row in rows]
     check_offsets(golden, texts)
 
 

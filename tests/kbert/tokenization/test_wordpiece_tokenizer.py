@@ -46,18 +46,11 @@ def expected_pieces(texts, do_lower_case):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("do_lower_case", [True, False], ids=["uncased", "cased"])
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=8, deadline=None, derandomize=True)
 @given(texts=batches_of_texts)
-def test_random_texts_have_the_original_ids(do_lower_case, texts):
-    assert pieces_of(fuzz_tokenizers[do_lower_case], texts) == expected_pieces(texts, do_lower_case)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("do_lower_case", [True, False], ids=["uncased", "cased"])
-@settings(max_examples=10, deadline=None, derandomize=True)
-@given(texts=batches_of_texts)
-def test_random_texts_with_masks_are_the_texts_between_them(do_lower_case, texts):
+def test_random_texts_have_the_original_ids_and_with_masks_those_of_the_texts_between(do_lower_case, texts):
     tokenizer = fuzz_tokenizers[do_lower_case]
+    assert pieces_of(tokenizer, texts) == expected_pieces(texts, do_lower_case)
     expected = []
     for text in texts:
         parts = expected_pieces(text.split("[MASK]"), do_lower_case)
@@ -149,13 +142,12 @@ def test_tricky_texts_in_a_dataset(column):
 
 def test_words_may_have_200_characters_whatever_their_bytes():
     tokenizer = make_tokenizer(["a", "##a", "ж", "##ж", "𐌰", "##𐌰"], do_lower_case=True)
-    for letter in "aж𐌰":
-        longest, too_long = pieces_of(tokenizer, [letter * 200, letter * 201])
-        assert longest == [letter, *["##" + letter] * 199]
-        assert too_long == ["[UNK]"]
+    longest = [[letter, *["##" + letter] * 199] for letter in "aж𐌰"]
+    assert pieces_of(tokenizer, [letter * 200 for letter in "aж𐌰"]) == longest
+    assert pieces_of(tokenizer, [letter * 201 for letter in "aж𐌰"]) == [["[UNK]"]] * 3
 
 
-@pytest.mark.parametrize("limit", [1, 100, 300])
+@pytest.mark.parametrize("limit", [1, 300])
 def test_the_limit_of_a_word_is_the_vocabularys(limit):
     vocabulary = Vocabulary([*SPECIAL, "é", "##é"], False, max_input_chars_per_word=limit)
     longest, too_long = pieces_of(WordPieceTokenizer(vocabulary), ["é" * limit, "é" * (limit + 1)])
@@ -199,8 +191,5 @@ MASKED_TEXTS = [
 
 def test_a_literal_mask_becomes_the_mask_token_when_asked_for():
     tokenizer = make_tokenizer(["the", "sat"], do_lower_case=True)
-    texts = [text for text, _ in MASKED_TEXTS]
-    expected = [[tokenizer.vocabulary.ids[piece] for piece in pieces] for _, pieces in MASKED_TEXTS]
-
-    dataset = tf.data.Dataset.from_tensor_slices(texts).batch(3).map(tokenizer.tokenize_with_masks)
-    assert [row for batch in dataset for row in batch.to_list()] == expected
+    ids = tokenizer.tokenize_with_masks(tf.constant([text for text, _ in MASKED_TEXTS])).to_list()
+    assert [tokenizer.tokens(row) for row in ids] == [pieces for _, pieces in MASKED_TEXTS]

@@ -42,7 +42,8 @@ def all_characters() -> list[str]:
 
 @functools.cache
 def residue() -> Residue:
-    characters = all_characters()
+    # No version of Unicode has characters in planes 4 to 13, and planes 15 and 16 are private use.
+    characters = [c for c in all_characters() if c < "\U00040000" or "\U000e0000" <= c < "\U000f0000"]
     categories = [unicodedata.category(character) for character in characters]
     tensor = _tensor(characters)
 
