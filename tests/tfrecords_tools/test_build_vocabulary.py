@@ -94,6 +94,7 @@ def test_other_tokenizers_are_a_folder_that_other_commands_read(
     corpus, tmp_path, run_main, capsys, tokenizer, kind
 ):
     folder = tmp_path / "new" / "tokenizer"
+    folder.mkdir(parents=True)  # an empty one is free
     arguments = [f"--input_files={corpus}", f"--tokenizer={tokenizer}", f"--output_dir={folder}"]
     run_main(*arguments, "--vocab_size=270", num_workers=None)
     vocabulary = read_source(None, folder)
