@@ -293,7 +293,13 @@ def changed_texts(texts: Iterable[str], before: Vocabulary, after: Vocabulary) -
     """
     import tensorflow as tf
 
-    cut = [functools.cache(GreedyMatcher(vocabulary.tokens)) for vocabulary in (before, after)]
+    limit = before.rules.max_input_chars_per_word
+
+    def cutter(vocabulary):
+        matcher = GreedyMatcher(vocabulary.tokens)
+        return functools.cache(lambda word: matcher(word) if len(word) <= limit else None)
+
+    cut = [cutter(vocabulary) for vocabulary in (before, after)]
     num_texts = num_changed = num_tokens = num_tokens_changed = 0
     unknown = [0, 0]
     texts = iter(texts)

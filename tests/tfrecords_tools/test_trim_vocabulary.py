@@ -21,7 +21,7 @@ from tests import warm_processes
 from tests.conftest import mostly_long
 from tests.kbert.checkpoints.random_checkpoint import MPNET, random_checkpoint
 from tests.kbert.input_pipelines.tables.written_tables import write_parquet
-from tfrecords_tools.trim_vocabulary import trim_vocabulary
+from tfrecords_tools.trim_vocabulary import changed_texts, trim_vocabulary
 
 TEXTS = ("Jump the walks.", "asked the jump", "walk asks the")
 # Neither in the corpus: "jumped" of known pieces, "calls" with an unknown one.
@@ -218,3 +218,11 @@ def test_the_command_prints_its_report(finetuned_run, files, tmp_path):
     report = tmp_path / "small" / "trimming.json"
     assert closing.splitlines()[-1].endswith(str(report))
     assert json.loads(report.read_text())["tokens"] == {"before": 22, "after": 11}
+
+
+def test_words_beyond_the_models_limit_are_unknown_before_and_after():
+    before = Vocabulary([*BERT_TOKENS, "a", "##a", "##aa", "b"], True, max_input_chars_per_word=100)
+    after = before.with_tokens([token for token in before.tokens if token != "##aa"])
+    counts = changed_texts(["a" * 101, "b", "a" * 100], before, after)
+    assert counts["changed_texts"] == 0.3333 and counts["tokens"] == 2 + 51
+    assert counts["unknown_words"] == {"before": 1, "after": 1}
