@@ -111,9 +111,11 @@ def read_manifest(directory: str | Path) -> Manifest:
     """
     path = Path(directory) / FILE_NAME
     if not path.is_file():
+        problem = f"holds no {FILE_NAME}, so it is no finished set of records"
+        if not path.parent.is_dir():
+            problem = "is a file" if path.parent.exists() else "does not exist"
         raise ValueError(
-            f"{directory} holds no {FILE_NAME}, so it is no finished set of records; make one with "
-            "kbert pretraining-data --output_dir=..."
+            f"{directory} {problem}; expected a folder of kbert pretraining-data or kbert finetuning-data."
         )
     try:
         values = read_json_object(path)

@@ -49,6 +49,7 @@ from tfrecords_tools.corpus.documents import (
 from tfrecords_tools.corpus.problems import Problems
 from tfrecords_tools.vocabulary.coverage import coverage
 from tfrecords_tools.vocabulary.trimming import trim_pieces
+from tfrecords_tools.vocabulary.user_defined_tokens import is_marker
 from tfrecords_tools.vocabulary.word_counter import UNIT_BYTES, count_words
 
 _CALLED = {"source": "from", "target": "to"}  # parameter -> flag
@@ -246,11 +247,12 @@ def _open_prompts(checkpoint, rules) -> list[str]:
 
 
 def _own_tokens(checkpoint, vocabulary: Vocabulary) -> set[str]:
-    """Those that a model needs whatever the texts are: special ones, and those of what it adds to a text, its
-    prompts and the token that fills a query."""
+    """Those that a model needs whatever the texts are: special ones, markers such as [E1], and those of what
+    it adds to a text, its prompts and the token that fills a query."""
     import tensorflow as tf
 
     own, pooling = set(vocabulary.special_tokens), checkpoint.pooling
+    own |= set(filter(is_marker, vocabulary.tokens))
     prompts = [*pooling.prompts.values()] if pooling else []
     expansion = getattr(pooling, "query_expansion", None)
     own |= {expansion.token} & set(vocabulary.tokens) if expansion else set()

@@ -127,15 +127,18 @@ def check_output_dir(output_dir: str | Path, overwrite: bool, inputs: Iterable[s
         return
     if not path.is_dir():
         raise ValueError(f"output_dir {output_dir} is a file; give the path of a folder to make.")
-    if any(path.iterdir()) and not overwrite:
+    if not any(path.iterdir()):
+        return
+    if not overwrite:
         raise ValueError(
             f"output_dir {output_dir} exists and is not empty; give another folder, or pass --overwrite to "
             "replace it."
         )
     own = (manifest.FILE_NAME, *VOCABULARY_FILES, STATISTICS_FILE_NAME, PAGE_FILE_NAME)
     foreign = other_files(path, (*own, "*.tfrecord", "*.tfrecord.gz"))
-    if foreign:
+    if foreign or not (path / manifest.FILE_NAME).is_file():
+        why = f"holds {foreign[0]!r}, which" if foreign else f"has no {manifest.FILE_NAME}: it"
         raise ValueError(
-            f"output_dir {output_dir} holds {foreign[0]!r}, which is no part of a set of records; "
-            "--overwrite replaces only such sets, so delete the folder yourself or give another."
+            f"output_dir {output_dir} {why} is no part of a set of records; --overwrite replaces only such "
+            "sets, so delete the folder yourself or give another."
         )

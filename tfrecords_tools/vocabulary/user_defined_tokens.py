@@ -46,8 +46,8 @@ def read_tokens(value: str) -> list[str]:
 
 
 def is_marker(token: str) -> bool:
-    """Whether a token stands in square brackets, so that no text is cut into it."""
-    return _MARKER.fullmatch(token) is not None
+    """Whether a token stands in square brackets, so that no text is cut into it; no `[unusedN]`."""
+    return bool(_MARKER.fullmatch(token)) and not _UNUSED.fullmatch(token)
 
 
 def check_tokens(tokens: Sequence[str], do_lower_case: bool, **rules):

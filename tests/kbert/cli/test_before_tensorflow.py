@@ -74,7 +74,7 @@ REFUSALS = {
     "finetuning-data --config=configs/finetuning/small_data.toml --input_file={train} --output_dir={made} "
     "--init_checkpoint={run} --max_seq_length=0": "max_seq_length",
     "show-records --input_dir={none} --check --shard=0 --record=1": "leave out --record, --shard",
-    "show-records --input_dir={none}": "{none} holds no manifest.json",
+    "show-records --input_dir={none}": "{none} does not exist; expected a folder",
     "pretrain --config=configs/pretraining/smoke.toml --input_dir={none} --run_dir={made}": "no manifest",
     "glue --glue_dir={none} --run_dir={made} --init_checkpoint={run}": "{none} is no folder",
     RETRIEVAL + "--run_dir={none}": "checkpoint {none} does not exist",

@@ -119,6 +119,9 @@ def test_overwrite_never_deletes_other_files(tmp_path):
     (tmp_path / "out" / "thesis.tex").touch()
     with pytest.raises(ValueError, match=r"holds 'thesis\.tex', which is no part of a set of records"):
         check_output_dir(tmp_path / "out", overwrite=True)
+    (tmp_path / "out" / "thesis.tex").rename(tmp_path / "out" / "others.tfrecord")
+    with pytest.raises(ValueError, match=r"has no manifest\.json: it is no part of a set of records"):
+        check_output_dir(tmp_path / "out", overwrite=True)
 
 
 @pytest.mark.parametrize("compression", ["none", "gzip"])
