@@ -35,6 +35,7 @@ def evaluation_data(loaded, eval_file, input_dir=None, held_out=False):
     else:
         settings = task.read_settings(config.task_settings)
         data = LabelledRecords(input_dir, type(task), length, settings)
+        data.require_order()
         data.agreed_dataset(config.dataset)
     data.check_with(task, length, loaded.source, loaded.vocabulary.describe())
     return data

@@ -137,6 +137,8 @@ def open_data(config: FinetuningConfig, paths: LabelledPaths) -> FinetuningData:
         _say_repetitions(whole, files)
     dataset = whole.agreed_dataset(config.dataset)
     dev = {"": open_source(paths.dev_file, paths.dev_dir, dataset)} if paths.has_dev else {}
+    if paths.dev_dir:
+        dev[""].require_order()
     if paths.train_file and paths.dev_file:
         both = ([*map(files.content, data.examples)] for data in (whole, dev[""]))
         if shared := shared_rows(*both):

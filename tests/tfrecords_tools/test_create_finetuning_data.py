@@ -180,6 +180,13 @@ def test_rows_are_evaluated_in_the_order_of_the_file(make, tmp_path):
     assert len(expected) > 2 * 23
     np.testing.assert_array_equal(make_rows(folders[1], Share()), expected)
     np.testing.assert_array_equal(make_rows(folders[1], Share(2, 0), Share(2, 1)), expected)
+    LabelledRecords(folders[1], task_class, 6, settings).require_order()
+    shuffled = make(path, "shuffled", config=config, shuffle_seed=1)
+    with pytest.raises(ValueError, match="parts of 23 examples and were shuffled"):
+        LabelledRecords(shuffled, task_class, 6, settings).require_order()
+    LabelledRecords(
+        make(path, "whole", shuffle_seed=1), task_class, tiny_finetuning_config().max_seq_length
+    ).require_order()  # a row for each example
 
 
 def test_shuffled_records_are_the_same_ones_in_another_order(make, tmp_path):

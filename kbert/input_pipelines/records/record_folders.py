@@ -199,6 +199,17 @@ class LabelledRecords(RecordFolder):
     def num_examples(self) -> int:
         return self.manifest.statistics.get("source_examples", self.manifest.num_examples)
 
+    def require_order(self):
+        """Raises ValueError where examples became several rows that were shuffled: nobody knows which rows
+        are of one text, so they can be trained on and not be scored."""
+        rows, shuffle_seed = self.manifest.num_examples, self.manifest.settings.get("shuffle_seed")
+        if shuffle_seed is not None and rows != self.num_examples:
+            raise ValueError(
+                f"{self.directory}: its {rows:,} rows are parts of {self.num_examples:,} examples and were "
+                "shuffled, so the parts of one cannot be scored together; make the records of an evaluation "
+                "without --shuffle."
+            )
+
     def _settings(self, task_class):
         values = self.manifest.settings.get("task_settings", {})
         return task_class.read_settings(values, f"{self.directory}/{FILE_NAME}: task_settings")
