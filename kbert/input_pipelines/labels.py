@@ -22,7 +22,7 @@ from kbert.input_pipelines.label_lists import (
     split_cell,
     zero_or_one,
 )
-from kbert.input_pipelines.label_names import DASHES, NUMBERS_FOR_NONE, find_twin, seen_text
+from kbert.input_pipelines.label_names import DASHES, NUMBERS_FOR_NONE, as_number, find_twin, seen_text
 
 # What programs write where a cell has no value: pandas, R, tools of SQL, C, Excel (with its other errors).
 NO_VALUE = frozenset(
@@ -35,7 +35,7 @@ NO_VALUE = frozenset(
 )
 _NO_LABEL = NO_VALUE | {"?", "NA", "None", "n.a.", "N.A.", "."}  # and what SNLI, SAS and people write
 # Signs that may also be classes, beside +1 and "+": the whole file tells, see `judge_labels`.
-SIGNS = (*DASHES, *(f"{number}{end}" for number in NUMBERS_FOR_NONE for end in ("", ".0", ".")))
+SIGNS = (*DASHES, *map(str, NUMBERS_FOR_NONE))
 _MOST_KNOWN = 4096
 _LIST_ENDS = frozenset(")]}")
 # Names of columns, in lower case, that a header has and no label is likely to be.
@@ -324,8 +324,14 @@ def require_label(value, dataset: DatasetConfig, where: str, signs=DASHES):
             f"{where} has no label in column {column!r}; give it one, or leave all such rows out by "
             "dataset.skip_unlabelled=true."
         )
-    if seen_text(value) in (*signs, *_NO_LABEL):
+    if _sign(value) in (*signs, *_NO_LABEL):
         raise NoLabel(_MARKED.format(where=where, label=value, column=column))
+
+
+def _sign(label):
+    """What is seen of a label, with -1 for "-1.00"."""
+    number = as_number(label)
+    return str(int(number)) if number in NUMBERS_FOR_NONE else seen_text(label)
 
 
 def _is_blank(value):
@@ -367,7 +373,7 @@ def _holds(record, column, where):
     held = zero_or_one(value)
     if held is not None:
         return held == 1
-    if value is None or value != value or seen_text(str(value)) in ("", *SIGNS, *_NO_LABEL):
+    if value is None or value != value or _sign(str(value)) in ("", *SIGNS, *_NO_LABEL):
         raise NoLabel(
             f"{where} has {_shown(value) if str(value).strip() else 'nothing'} in the column {column!r} of 0 "
             "and 1, so it has no label; give it one, or leave all such rows out by "

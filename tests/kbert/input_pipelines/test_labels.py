@@ -214,6 +214,7 @@ def test_a_missing_value_is_no_label(tmp_path, files, value):
     (["0", "1", "2", "-1"], False),
     (["0", "-1", "0"], False),
     (["0.0", "-1.0", "2.0"], False),
+    (["0", "1", "2", "-1.00"], False),
     (["0", "1", "-100"], False),
     (["-100", "-50", "0"], True),
     (["a", "--", "b"], False),
@@ -228,12 +229,14 @@ def test_a_minus_is_a_class_beside_its_plus_alone(with_source, labels, is_class)
         assert set(completed(path)) == set(labels)
         assert set(completed(with_source([*labels, ""]), skip_unlabelled=True)) == set(labels)
         return
-    mark = next(label for label in labels if label in ("-1", "-", "--", "\u2014", "-1.0", "-100"))
+    mark = next(label for label in labels if label in ("-1", "-", "--", "\u2014", "-1.0", "-1.00", "-100"))
     with pytest.raises(ValueError, match=rf"1 of {len(labels)} labels are '{mark}', .*skip_unlabelled=true"):
         completed(path)
     assert set(completed(path, skip_unlabelled=True)) == set(labels) - {mark}
     with pytest.raises(ValueError, match="line|row"):
         completed(path, labels=tuple(sorted(set(labels) - {mark})))
+    classes = tuple(sorted(set(labels) - {mark}))
+    assert completed(path, labels=classes, skip_unlabelled=True) == classes
 
 
 def test_minus_one_beside_zero_and_one_may_be_either(tmp_path, caplog):
