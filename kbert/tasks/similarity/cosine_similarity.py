@@ -80,13 +80,6 @@ class CosineSimilarity(EmbeddingTask):
 
     def check_examples(self, examples, max_seq_length):
         low, high = self.settings.lowest_score, self.settings.highest_score
-        scores = [example.score for example in examples if example.score is not None]
-        if len(scores) >= _ENOUGH_SCORES and max(scores) - low <= (high - low) / 4:
-            warn_once(
-                f"all {len(scores):,} scores lie from {min(scores):g} to {max(scores):g}, which become "
-                f"cosines up to {self.as_cosines(max(scores)):.2f}, because highest_score={high:g}; set it "
-                "in [task_settings] to the end of the file's scale."
-            )
         for example in examples:
             if example.score is not None and not low <= example.score <= high:
                 raise ValueError(
@@ -97,6 +90,14 @@ class CosineSimilarity(EmbeddingTask):
 
     def check_training(self, config, examples):
         require_dims(self.settings.matryoshka_dims, self.pooling.width(config.encoder.hidden_size))
+        low, high = self.settings.lowest_score, self.settings.highest_score
+        scores = [example.score for example in examples or () if example.score is not None]
+        if len(scores) >= _ENOUGH_SCORES and max(scores) - low <= (high - low) / 4:
+            warn_once(
+                f"all {len(scores):,} scores lie from {min(scores):g} to {max(scores):g}, which become "
+                f"cosines up to {self.as_cosines(max(scores)):.2f}, because highest_score={high:g}; set it "
+                "in [task_settings] to the end of the file's scale."
+            )
 
     def as_cosines(self, scores):
         low, high = self.settings.lowest_score, self.settings.highest_score

@@ -11,7 +11,7 @@ from kbert.tasks.similarity.cosine_similarity import CosineSimilarity
 from kbert.tasks.similarity.multiple_negatives_ranking import MultipleNegativesRanking
 from kbert.tasks.similarity.text_groups import TextGroup
 from kbert.tokenization.text_inputs import TextInputs
-from tests.conftest import tiny_encoder_config
+from tests.conftest import tiny_encoder_config, tiny_finetuning_config
 from tests.tfrecords_tools import small_corpus
 
 PAIRS = DatasetConfig(text="a", text_pair="b", label="score")
@@ -166,3 +166,14 @@ def test_a_metric_that_the_examples_do_not_give_is_named():
             task.check_metric(metric, examples)
     for metric in ("mrr", "spearman", "loss"):
         task.check_metric(metric, [scored, ranked])
+
+
+def test_scores_of_another_scale_are_judged_in_the_whole_file(caplog):
+    task = CosineSimilarity(lowest_score=0.0, highest_score=5.0)
+    part = [TextGroup(("a", "b"), 0.3)] * 30
+    task.check_examples(part, 8)
+    config = tiny_finetuning_config(encoder=tiny_encoder_config())
+    task.check_training(config, [*part, TextGroup(("a", "c"), 4.5)])
+    assert not caplog.text
+    task.check_training(config, part)
+    assert "30 scores lie from 0.3 to 0.3, which become cosines up to 0.06" in caplog.text
