@@ -5,9 +5,9 @@ r"""Script: checkpoint + texts -> the same model with only the tokens that such 
   kbert trim --from=bert-base-uncased --to=reviews_bert \
       --input_files='reviews/*.txt' --vocab_size=8000
 
-Predictions on the texts stay the same, unless --min_count or --vocab_size drops some of their tokens; a SPLADE
-and a masked LM lose the words that go as answers. For other texts --heldout_files says how many get other
-tokens (docs/distillation.md).
+Predictions on the texts stay the same, unless --min_count or --vocab_size drops some of their tokens; a
+SPLADE and a masked LM lose the words that go as answers. For other texts --heldout_files says how many get
+other tokens (docs/distillation.md).
 """
 
 import contextlib

@@ -8,7 +8,7 @@ from tests.docs.markdown import blocks, read
 PAGE = "docs/serving_client.md"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_both_programs_print_the_answers(finetuned_run, capsys):
     programs = [block.text for block in blocks(read(PAGE)) if block.language == "python"]
     assert len(programs) == 2 and all(program.count("\n") < 20 for program in programs)

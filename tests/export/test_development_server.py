@@ -23,6 +23,7 @@ def test_the_newest_version_or_one_version_is_served(two_versions):
             assert answer["predictions"][0]["label"] == label
 
 
+@pytest.mark.long
 def test_a_run_is_served_as_it_is(finetuned_run):
     import kbert
 

@@ -26,6 +26,8 @@ from tests.conftest import mostly_long
 from tests.export import signatures_page
 from tests.kbert.inference.random_model import random_task_model
 
+pytestmark = pytest.mark.usefixtures("eager")
+
 # Of 4, 0, 45 and 2 pieces with the mask; a row takes 22 beside [CLS] and [SEP], or 21 of a pair.
 TEXTS = ["[MASK] jump the a", "", "[MASK]" + " walked and talked, opening the play." * 4, "[MASK] turn"]
 ALONE, PAIRS, NONE = [False, False, True, False], [False, True, True, False], [False] * 4
@@ -168,6 +170,7 @@ def test_the_signatures_are_known(asked):
 
 @pytest.mark.long
 def test_what_is_exported_answers_the_same(tmp_path):
+    tf.config.run_functions_eagerly(False)  # the graph is the point
     loaded = random_task_model(CASES["pretraining"].task)
     report = export_savedmodel(loaded, tmp_path / "served")
     assert report["max_difference"] <= 1e-5

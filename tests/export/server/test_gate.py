@@ -172,10 +172,11 @@ def test_the_word_before_the_key_has_no_case(header, is_right):
     assert is_key(header, "k") is is_right
 
 
-def test_what_takes_too_long_says_whose_time_it_was(asked_model_dir):
+def test_what_takes_too_long_says_whose_time_it_was(asked_model_dir, tmp_path):
     with DevelopmentServer(asked_model_dir, MODEL, 0, 0, limits=Limits(timeout_seconds=0.2)) as server:
         asked = Asked(server.rest_api_port)
-        status, answer = asked.predict({"signature_name": "work", "instances": ["3000"]})
+        status, answer = asked.predict({"signature_name": "wait", "instances": [str(tmp_path / "end")]})
+        (tmp_path / "end").touch()
     assert status == 504 and "longer than the 0.2 s of --rest_api_timeout_in_ms" in answer["error"]
 
 

@@ -12,6 +12,7 @@ from export.server.gate import Gate
 from export.server.limits import Limits
 from export.server.metrics import Metrics
 from export.server.running import DevelopmentServer
+from tests.export.conftest import LIMITS
 from tests.export.server.asking import MODEL, Asked, post, received, wait_until
 
 PREDICT = f"/v1/models/{MODEL}:predict"
@@ -75,6 +76,11 @@ def work(times: int) -> bytes:
     return post(json.dumps({"signature_name": "work", "instances": [str(times)]}).encode())
 
 
+def waiting(end) -> bytes:
+    """A request that is answered when there is this file."""
+    return post(json.dumps({"signature_name": "wait", "instances": [str(end)]}).encode())
+
+
 def statuses_of(answers: bytes) -> list[int]:
     return [status_of(b"HTTP/1.1 " + answer) for answer in answers.split(b"HTTP/1.1 ")[1:]]
 
@@ -100,11 +106,13 @@ def test_what_cannot_be_read_is_refused_behind_the_answers_before_it(asked, befo
     assert statuses_of(answers) == [200] * before + [status] and answers.count(b"predictions") == before
 
 
-def test_the_rest_of_a_head_that_waits_behind_requests_is_not_late(asked):
+def test_the_rest_of_a_head_that_waits_behind_requests_is_not_late(asked, tmp_path):
     """Nobody reads it before the first request is answered."""
     with socket.create_connection(("localhost", asked.port), timeout=120) as connection:
-        connection.sendall(work(3000) + GOOD + GOOD_AND_LAST[:30])
+        connection.sendall(waiting(tmp_path / "end") + GOOD + GOOD_AND_LAST[:30])
         connection.sendall(GOOD_AND_LAST[30:])
+        time.sleep(LIMITS.head_seconds + 0.1)
+        (tmp_path / "end").touch()
         assert statuses_of(received(connection)) == [200] * 3
 
 

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.slow
 TEXTS = ["play a day", "fluffy", "the play, the plays and the days of all the players"]
 
 
+@pytest.mark.usefixtures("eager")
 def test_vectors_are_those_of_python_in_every_form(vectors):
     asked, loaded = vectors
     expected = loaded.embed(TEXTS)
@@ -40,6 +41,7 @@ def test_vectors_are_those_of_python_in_every_form(vectors):
     np.testing.assert_allclose(answer, expected, atol=1e-5)
 
 
+@pytest.mark.usefixtures("eager")
 def test_vectors_are_shortened_and_quantized_as_in_python(vectors):
     asked, loaded = vectors
     expected = loaded.embed(TEXTS, dimensions=3)
@@ -90,6 +92,7 @@ def test_vectors_are_normalized_unless_the_request_says_no(page_asked):
     np.testing.assert_allclose(answer, np.array(plain) / 5**0.5, rtol=1e-6)  # 5 tokens
 
 
+@pytest.mark.usefixtures("eager")
 def test_a_text_is_cut_as_the_request_says(vectors):
     asked, loaded = vectors
     long = " ".join(["play"] * 30)

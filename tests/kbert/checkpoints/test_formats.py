@@ -37,13 +37,20 @@ from tests.kbert.checkpoints.random_checkpoint import MODERNBERT, numbers, rando
 
 STORED = Path(__file__).with_name("stored")
 STORED_NAMES = sorted(path.name for path in STORED.iterdir())
+USUAL = {  # format -> the models that `make test` takes there and back: other files and heads
+    "google": ("BertForPreTraining", "BertForSequenceClassification", "BertForTokenClassification"),
+    "hugging_face": ("BertForMultipleChoice", "BertModel_old_bin", "DistilBertForMaskedLM"),
+}
 THERE_AND_BACK = [
-    *((format, name) for format in ("google", "hugging_face") for name in STORED_NAMES),
-    ("kbert", "BertForTokenClassification"),
     *(
-        pytest.param("keras_hub", name, marks=pytest.mark.slow)  # whose import takes long
-        for name in ("BertModel", "BertForMaskedLM_bin", "BertForPreTraining")
+        pytest.param(format, name, marks=[pytest.mark.long] * (name not in USUAL[format]))
+        for format in USUAL
+        for name in STORED_NAMES
     ),
+    ("kbert", "BertForTokenClassification"),
+    ("keras_hub", "BertModel"),
+    pytest.param("keras_hub", "BertForMaskedLM_bin", marks=pytest.mark.long),
+    ("keras_hub", "BertForPreTraining"),
 ]
 # Settings that others' code has not, and the tasks whose heads it has not.
 OTHER_SETTINGS = ["hidden_act", "masked_lm_settings"]
@@ -81,7 +88,9 @@ def test_from_a_run_to_any_format_and_back_no_bit_is_lost(tmp_path, name, format
     assert (tmp_path / "again" / weights).read_bytes() == (tmp_path / "run" / weights).read_bytes()
 
 
-@pytest.mark.parametrize("format", ["google", "hugging_face", "keras_hub"])
+@pytest.mark.parametrize(
+    "format", ["google", "hugging_face", pytest.param("keras_hub", marks=pytest.mark.long)]
+)
 def test_an_encoder_without_segments_is_a_bert_whose_segments_add_nothing(tmp_path, format):
     made = random_checkpoint("encoder", type_vocab_size=0)
     write_checkpoint(made, tmp_path / "out", format)

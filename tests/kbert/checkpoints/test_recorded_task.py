@@ -47,7 +47,7 @@ RECORDED = {
 }
 
 
-def recorded_run(name, folder, vocabulary):
+def recorded_run(name, folder, vocabulary, num_hidden_layers=1):
     """A run of random weights with the settings of `RECORDED`."""
     dataset, settings, chosen = RECORDED[name]
     task_class, of_config = TASKS[name], {}
@@ -56,7 +56,7 @@ def recorded_run(name, folder, vocabulary):
     else:
         task = task_class.from_dataset(dataset, task_class.read_settings(settings)).with_pooling(None)
         of_config = {"dataset": dataset, "task_settings": settings, "best_metric": "loss"}
-    model = task.build_model(BertEncoder(tiny_encoder_config(num_hidden_layers=2)))
+    model = task.build_model(BertEncoder(tiny_encoder_config(num_hidden_layers=num_hidden_layers)))
     run = written_run(folder, task, model, vocabulary, **of_config)
     if chosen:
         run.keep_chosen(0, chosen, "dev.tsv")
@@ -87,7 +87,7 @@ def test_a_checkpoint_answers_by_what_was_chosen(vocabulary, tmp_path):
 
 
 def test_what_was_chosen_for_all_layers_is_not_kept_for_some(vocabulary, tmp_path):
-    run = recorded_run("sequence_classification", tmp_path / "run", vocabulary)
+    run = recorded_run("sequence_classification", tmp_path / "run", vocabulary, num_hidden_layers=2)
     convert_checkpoint(run.path, tmp_path / "one_layer", "kbert", layers=[1])
     again = RunDirectory(tmp_path / "one_layer")
     assert not (again.path / "chosen.json").exists()

@@ -13,6 +13,7 @@ from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.written_tokens import say_written_tokens
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
 
+pytestmark = pytest.mark.usefixtures("eager")
 BERT = Vocabulary([*BERT_TOKENS, "a"], True)
 MPNET = Vocabulary([*ROBERTA_TOKENS, "a"], True, special_tokens=ROBERTA_TOKENS)
 

@@ -24,6 +24,7 @@ from kbert.tokenization.bpe.bpe_vocabulary import BytePairVocabulary
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
 from kbert.tokenization.tokenizer import build_tokenizer
 from kbert.tokenization.vocabulary import Vocabulary
+from tests.conftest import mostly_long
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.tokenization.small_vocabularies import TEXTS, bpe_vocabulary, sentencepiece_model
 from tests.places import SHARED_DATA
@@ -619,7 +620,9 @@ def other_texts(folder, vocabulary, rows):
     return [row["text"] for row, ours in zip(rows, found, strict=True) if ours.ids != row["ids"]]
 
 
-@pytest.mark.parametrize("name", ["byte_level_bpe", "byte_level_bpe_small"])
+@pytest.mark.parametrize(
+    "name", mostly_long(["byte_level_bpe", "byte_level_bpe_small"], ["byte_level_bpe_small"])
+)
 def test_the_package_tokenizers_gives_the_golden_ids_of_bpe(tmp_path, name):
     folder, rows = golden(name)
     shutil.copytree(folder, tmp_path / "in")
