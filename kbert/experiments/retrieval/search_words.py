@@ -10,8 +10,8 @@ from kbert.tokenization.character_classes import IDEOGRAPHS, UNSPACED_LETTERS, i
 _MARKS = "".join(sign for sign in map(chr, range(1 << 16)) if unicodedata.category(sign)[0] == "M")
 _UNSPACED = f"[{in_python(UNSPACED_LETTERS + IDEOGRAPHS)}]"
 _RUN = re.compile(f"{_UNSPACED}+")
-# Letters and digits, with the accents and vowel signs of theirs.
-WORD = rf"[\w{_MARKS}]{{2,}}|{_UNSPACED}"
+# Letters and digits, with the accents and vowel signs of theirs; of scripts without blanks one letter alone.
+WORD = rf"[\w{_MARKS}]{{2,}}|(?<!\S)(?=\w){_UNSPACED}(?!\S)"
 
 
 def with_blanks(text: str) -> str:

@@ -1,6 +1,7 @@
 """Retrievers: parts that are kept are read again, and a cross-encoder orders what was found first."""
 
 import random
+import re
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from scipy import sparse
 
 import kbert
 from kbert.experiments.retrieval import evaluation, retrievers
+from kbert.experiments.retrieval.search_words import WORD, with_blanks
 from kbert.inference.loaded_model import LoadedModel
 from kbert.tasks.sequences.sequence_regression import SequenceRegression
 from tests.kbert.experiments.retrieval.vectors_of_letters import LetterVectors
@@ -132,6 +134,11 @@ def test_bm25_has_words_in_scripts_without_blanks_and_with_vowel_signs(texts, qu
     assert found.positions.tolist() == [[1]] and not caplog.messages
     retrievers.Bm25Retriever().find([query, "other"], texts, 1)
     assert caplog.messages == ["BM25: 1 of 2 queries share no word with any text."]
+
+
+def test_signs_and_vowel_signs_alone_are_no_words():
+    words = re.findall(WORD, with_blanks("စာ။ ငါ၊ ฿100 猫 a"))
+    assert words == ["စာ", "ငါ", "100", "猫"]
 
 
 def test_bm25_is_that_of_its_package():
