@@ -142,7 +142,7 @@ def write_other_tokenizer(files: list[Path], settings: Flags):
     """Learns byte-level BPE or a unigram model, and writes the folder that --tokenizer of others reads."""
     folder = Path(str(settings.output_dir))
     check_output_folder(folder, [*files, *input_folders(settings.input_files)])
-    is_empty = not folder.exists() or not any(folder.iterdir())
+    is_empty = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
     if not is_empty and not (settings.overwrite and tokenizer_files.holds_tokenizer_alone(folder)):
         raise ValueError(f"--output_dir={folder} exists; --overwrite replaces only a folder of this command.")
     text_format = TextFormat(text_field=settings.text_field, errors=settings.errors)

@@ -45,7 +45,7 @@ _HIGH_RANDOM_SHARE, _HIGH_SHARE_WITHOUT, _LOW_INNER_SHARE = 0.9, 0.01, 0.01
 
 @with_checked_arguments
 def create_pretraining_data(
-    input_files: str | Path | list[str | Path],
+    input_files: str | Path | Sequence[str | Path],
     vocab_file: str | Path | None,
     output_dir: str | Path,
     *,
@@ -107,9 +107,9 @@ def create_pretraining_data(
             shards=shards,
             vocabulary=vocabulary.describe(),
             settings={
-                "input_files": list(map(str, input_files))
-                if isinstance(input_files, list)
-                else str(input_files),
+                "input_files": str(input_files)
+                if isinstance(input_files, str | Path)
+                else list(map(str, input_files)),
                 "vocab_file": str(source[0]),
                 **settings.to_dict(),
             },

@@ -96,6 +96,9 @@ def test_other_tokenizers_are_a_folder_that_other_commands_read(
     folder = tmp_path / "new" / "tokenizer"
     folder.mkdir(parents=True)  # an empty one is free
     arguments = [f"--input_files={corpus}", f"--tokenizer={tokenizer}", f"--output_dir={folder}"]
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match="file exists"):
+        run_main(*arguments[:2], f"--output_dir={tmp_path}/file", num_workers=None)
     run_main(*arguments, "--vocab_size=270", num_workers=None)
     vocabulary = read_source(None, folder)
     assert vocabulary.kind == kind and 20 < len(vocabulary) <= 270

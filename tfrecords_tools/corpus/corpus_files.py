@@ -6,7 +6,13 @@ from pathlib import Path
 
 from kbert.checks import with_home
 from kbert.files.compression import find_compression
-from kbert.files.file_format import TABLES, format_by_name, require_text_format, table_by_content
+from kbert.files.file_format import (
+    TABLES,
+    format_by_name,
+    require_downloaded,
+    require_text_format,
+    table_by_content,
+)
 from kbert.files.globs import folders_below, matches
 from kbert.files.json_file import parse_json
 from kbert.files.output_path import each_once
@@ -149,6 +155,7 @@ def require_no_columns(file: str | Path):
 def _check_readable(file: Path):
     if not os.access(file, os.R_OK):
         raise ValueError(f"{file} may not be read by this user; change its permissions or leave it out.")
+    require_downloaded(file)
     if not table_by_content(file) and format_by_name(file) not in TABLES:
         require_text_format(file, "text or JSON lines")
     require_no_columns(file)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from kbert.files.text_file import read_lines
 from kbert.tokenization import word_splitter
 from kbert.tokenization.greedy_match import CONTINUATION
-from kbert.tokenization.vocabulary import SPECIAL_TOKENS
+from kbert.tokenization.vocabulary import MAX_BYTES_PER_PIECE, SPECIAL_TOKENS
 from kbert.tokenization.wordpiece_rules import WordPieceRules
 
 _UNUSED = re.compile(r"\[unused\d+\]")
@@ -41,6 +41,11 @@ def read_tokens(value: str) -> list[str]:
         if token in SPECIAL_TOKENS or _UNUSED.fullmatch(token):
             raise ValueError(
                 f"the user-defined token {token!r} is a special token of every vocabulary; leave it out."
+            )
+        if (num_bytes := len(token.removeprefix(CONTINUATION).encode("utf-8"))) > MAX_BYTES_PER_PIECE:
+            raise ValueError(
+                f"the user-defined token {token[:20]!r}... has {num_bytes} bytes of UTF-8; expected at most "
+                f"{MAX_BYTES_PER_PIECE}."
             )
     return tokens
 

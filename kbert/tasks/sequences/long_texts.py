@@ -1,7 +1,6 @@
 """What becomes of texts that are too long: cut, head and tail, or windows whose logits are pooled."""
 
 import numpy as np
-from absl import logging
 
 from kbert.features import WINDOW_FEATURE, Feature
 from kbert.late_tensorflow import tf
@@ -58,18 +57,12 @@ class LongTexts:
         return pool_windows(logits, owners, number, self._settings.window_pooling, self._kind)
 
     def first_windows(self, values: dict) -> dict:
-        """The values of the first window of each text, but the tokens of all of them; warns of torn texts.
+        """The values of the first window of each text, but the tokens of all of them.
 
         Args:
           values: name -> array of shape (rows, ...), with `window_numbers` among them.
         """
-        numbers = values[WINDOW_FEATURE]
-        first = np.flatnonzero(np.diff(long_texts.window_owners(numbers).numpy(), prepend=-1))
-        if torn := int((numbers[first] > 0).sum()):
-            logging.warning(
-                "%d of %d texts lack their first windows: scores of texts need records in the order of their "
-                "file (made without shuffle).", torn, len(first),
-            )  # fmt: skip
+        first = np.flatnonzero(np.diff(long_texts.window_owners(values[WINDOW_FEATURE]).numpy(), prepend=-1))
         texts = {name: value[first] for name, value in values.items()}
         if NUM_TOKENS in values:
             texts[NUM_TOKENS] = np.add.reduceat(values[NUM_TOKENS], first)

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from absl import logging
 
 from kbert.tasks.label_scores import Scores, precision_recall_f1
 from kbert.tasks.token_classification.tag_schemes import scheme_of_labels, split_tag
@@ -93,12 +92,6 @@ def sentences_from_rows(label_ids, word_ids, predicted_ids) -> Iterator[tuple[np
     words = word_ids[rows, positions]
     order = np.lexsort((words, np.cumsum(words == 0)))
     ends = np.flatnonzero(np.diff(words[order]) != 1) + 1
-    if torn := int(np.count_nonzero(words[order][ends])):
-        logging.warning(
-            "%d parts of sentences do not follow the rest of their sentence, so their entities are counted "
-            "apart: evaluate the file, or records of it that were made without --shuffle.",
-            torn,
-        )
     true, predicted = (values[rows, positions][order] for values in (label_ids, predicted_ids))
     return zip(np.split(true, ends), np.split(predicted, ends), strict=True)
 

@@ -137,7 +137,7 @@ def test_every_weight_of_a_task_gets_a_gradient(case):
 
 
 PRECISIONS = itertools.cycle(["float32", "mixed_bfloat16", "mixed_float16"])
-# `make test` fits one whose rows are coupled, without a graph; the example of `TaskModel` has a graph.
+# `make test` fits one whose rows are coupled, without a graph; graphs are those of `make test-long`.
 FITTED = {"multiple_negatives_ranking"}
 
 

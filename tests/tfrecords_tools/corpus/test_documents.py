@@ -188,6 +188,7 @@ def test_what_is_no_text_or_has_other_lines_is_refused_before_it_is_read(tmp_pat
         ("corpus.tar.gz", b"", "has a format that kbert does not read"),
         ("corpus.txt", b"PAR1", r"is a table \(parquet\), .*\.txt file, or by pandas\.read_parquet"),
         ("texts.arrow", b"ARROW1", r"or by pandas\.read_feather\(path\)"),
+        ("pointer.arrow", b"version https://git-lfs.github.com/spec/v1\n", "is a pointer of Git LFS"),
         ("saved.arrow", b"\xff\xff\xff\xff", r"or by datasets\.Dataset\.from_file\(path\)\.to_pandas"),
         ("texts.tab", b"text\tlabel\n", r"or by pandas\.read_csv\(path, sep=\"\\t\"\)"),
         ("old.txt", b"one\rtwo\r", "carriage returns, but no line feeds"),

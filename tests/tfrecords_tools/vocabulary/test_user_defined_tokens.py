@@ -43,3 +43,9 @@ def test_words_too_long_for_wordpiece_are_refused():
     check_tokens(["a" * 200], True)
     with pytest.raises(ValueError, match="has 201 characters"):
         check_tokens(["a" * 201], True)
+
+
+def test_tokens_of_more_bytes_than_a_vocabulary_holds_are_refused_as_they_are_read():
+    assert read_tokens("的" * 85) == ["的" * 85]
+    with pytest.raises(ValueError, match="has 258 bytes of UTF-8; expected at most 256"):
+        read_tokens("##" + "的" * 86)
