@@ -75,7 +75,7 @@ REFUSALS = {
     "--init_checkpoint={run} --max_seq_length=0": "max_seq_length",
     "show-records --input_dir={none} --check --shard=0 --record=1": "leave out --record, --shard",
     "show-records --input_dir={none}": "{none} does not exist; expected a folder",
-    "pretrain --config=configs/pretraining/smoke.toml --input_dir={none} --run_dir={made}": "no manifest",
+    "pretrain --config=configs/pretraining/smoke.toml --input_dir={none} --run_dir={made}": "{none} does not",
     "glue --glue_dir={none} --run_dir={made} --init_checkpoint={run}": "{none} is no folder",
     RETRIEVAL + "--run_dir={none}": "checkpoint {none} does not exist",
     "curves --run_dir={none} --output_file={made}.html": "{none} holds no metrics.jsonl",
@@ -140,7 +140,6 @@ def places(finetuned_run, labelled_files, records_dir, tmp_path_factory):
     return names
 
 
-@pytest.mark.long
 def test_every_command_refuses_without_tensorflow(places, tmp_path):
     assert {command.split()[0] for command in REFUSALS} == set(modules())
     lines = [command.format(**places).split() for command in REFUSALS]
