@@ -9,7 +9,7 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-// Bars of numbers from 0 to 1: rows of {name, value, chosen, click}.
+// Bars of numbers from min to max: rows of {name, value, chosen, click}.
 export function bars(rows, min = 0, max = 1) {
   return element("ul", { class: "bars" }, ...rows.map(({ name, value, chosen, click }) => {
     const shown = click ? element("button", { type: "button", class: "name" }, name) : element("span", { class: "name" }, name);

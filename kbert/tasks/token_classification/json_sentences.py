@@ -29,7 +29,7 @@ def read_json_sentences(
 
     Raises:
       ValueError: naming file and line, for words and labels of different lengths, a label that is no string,
-        a line without words, and for spans as `tag_words` does.
+        a line without words, and for spans as `tag_words` and, behind the last line, `require_no_tags` do.
     """
     problems, types = FileProblems(path), set()
     read_label = _tags_or_spans if with_tags else None
