@@ -187,6 +187,9 @@ def test_rows_are_evaluated_in_the_order_of_the_file(make, tmp_path):
     LabelledRecords(
         make(path, "whole", shuffle_seed=1), task_class, tiny_finetuning_config().max_seq_length
     ).require_order()  # a row for each example
+    features = TASKS["question_answering"]().features(6)
+    questions = SimpleNamespace(features=features, num_examples=3, settings={"shuffle_seed": 1})
+    LabelledRecords.require_order(SimpleNamespace(manifest=questions, num_examples=2))
 
 
 def test_shuffled_records_are_the_same_ones_in_another_order(make, tmp_path):

@@ -10,6 +10,8 @@ from kbert.features import (
     MASK_FEATURES,
     NEXT_SENTENCE_LABELS,
     PRETRAINING_RECORDS,
+    WINDOW_FEATURE,
+    WORD_FEATURE,
     Feature,
     pretraining_features,
 )
@@ -200,10 +202,11 @@ class LabelledRecords(RecordFolder):
         return self.manifest.statistics.get("source_examples", self.manifest.num_examples)
 
     def require_order(self):
-        """Raises ValueError where examples became several rows that were shuffled: nobody knows which rows
-        are of one text, so they can be trained on and not be scored."""
+        """Raises ValueError where examples became several rows that were shuffled, and scores put them
+        together by their order. Rows of questions are scored one by one."""
         rows, shuffle_seed = self.manifest.num_examples, self.manifest.settings.get("shuffle_seed")
-        if shuffle_seed is not None and rows != self.num_examples:
+        are_joined = not {WINDOW_FEATURE, WORD_FEATURE}.isdisjoint(self.manifest.features)
+        if are_joined and shuffle_seed is not None and rows != self.num_examples:
             raise ValueError(
                 f"{self.directory}: its {rows:,} rows are parts of {self.num_examples:,} examples and were "
                 "shuffled, so the parts of one cannot be scored together; make the records of an evaluation "
