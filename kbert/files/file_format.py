@@ -4,21 +4,41 @@ import contextlib
 import os
 import zipfile
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from kbert.files.compression import beginning, find_compression, name_when_unpacked
 
 FileFormat = Literal["tsv", "csv", "jsonl", "parquet", "arrow"]
-DELIMITED = ("csv", "tsv")
-# Format -> how its files begin. They hold their columns packed, so another packing around them is not read.
-TABLES = {"parquet": b"PAR1", "arrow": b"ARROW1"}
-FORMATS = {  # ending -> format; alone, or before that of a compression
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".csv": "csv",
-    **dict.fromkeys((".jsonl", ".ndjson", ".jsonlines", ".json"), "jsonl"),
-    **{f".{name}": name for name in TABLES},
+
+
+class RowFormat(NamedTuple):
+    """A format of rows.
+
+    `endings` are those of names of its files, alone or before that of a compression. With `has_header` the
+    names of columns are known before the rows: other files hold a text in each line, or name their values in
+    each row. With `has_values` a cell may be a number, a list, or nothing, as in JSON; else it is a text.
+    `delimiter` stands between cells by custom. A `mark` is how files of a table begin: these hold their
+    columns packed, so another packing around them is not read.
+    """
+
+    endings: tuple[str, ...]
+    has_header: bool = True
+    has_values: bool = False
+    delimiter: str = ""
+    mark: bytes = b""
+
+
+FORMATS: dict[str, RowFormat] = {
+    "tsv": RowFormat((".tsv", ".tab"), delimiter="\t"),
+    "csv": RowFormat((".csv",), delimiter=","),
+    "jsonl": RowFormat((".jsonl", ".ndjson", ".jsonlines", ".json"), has_header=False, has_values=True),
+    "parquet": RowFormat((".parquet",), has_values=True, mark=b"PAR1"),
+    "arrow": RowFormat((".arrow",), has_values=True, mark=b"ARROW1"),
 }
+ENDINGS = {ending: name for name, row_format in FORMATS.items() for ending in row_format.endings}
+USUAL_ENDINGS = ", ".join(row_format.endings[0] for row_format in FORMATS.values())  # for messages
+DELIMITED = tuple(name for name, row_format in FORMATS.items() if row_format.delimiter)
+TABLES = {name: row_format.mark for name, row_format in FORMATS.items() if row_format.mark}
 # Refused by their names: read as text, they would only give an error about UTF-8.
 _UNREAD = {*".7z .br .lz4 .lzma .rar .tar .tbz2 .tgz .txz .z .zip".split(), *(f".{name}" for name in TABLES)}
 _LONGEST_MARK = 64  # bytes that are looked at
@@ -71,7 +91,7 @@ def format_by_name(path: str | Path) -> str | None:
 
     None for any other name. ValueError as `find_compression` raises it.
     """
-    file_format = FORMATS.get(Path(name_when_unpacked(path)).suffix)
+    file_format = ENDINGS.get(Path(name_when_unpacked(path)).suffix)
     return None if file_format in TABLES and find_compression(path) else file_format
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from kbert.files.compression import find_opener
-from kbert.files.file_format import DELIMITED, format_by_name
+from kbert.files.file_format import DELIMITED, FORMATS, format_by_name
 from kbert.files.json_file import json_line
 from kbert.files.json_values import is_unicode
 from kbert.files.output_path import check_output_file, require_parent_folder
@@ -119,7 +119,7 @@ def _write_table(file, file_format, columns, kept):
         cells = (
             row if file_format == "tsv" else map(_quoted, row)
         )  # as they are read: .tsv files have no quotes
-        file.write({"tsv": "\t", "csv": ","}[file_format].join(cells) + "\n")
+        file.write(FORMATS[file_format].delimiter.join(cells) + "\n")
 
 
 def _quoted(cell):

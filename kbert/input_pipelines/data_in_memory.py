@@ -8,13 +8,13 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kbert.files.file_format import FORMATS
+from kbert.files.file_format import ENDINGS
 from kbert.input_pipelines.python_values import plain_value, without_tensor
 from kbert.input_pipelines.tables.table_rows import class_names, feature_classes, named_class
 
 _TO_LIST = ("to_pylist", "to_list", "tolist")  # Arrow's; Series of pandas and polars; NumPy's
 _MISSING = ("NAType", "NaTType")  # of pandas, which compare with nothing
-_ENDINGS = (".txt", *FORMATS)
+_ENDINGS = (".txt", *ENDINGS)
 _INFINITE = -1  # tf.data.INFINITE_CARDINALITY
 _SHOWN = 300  # characters of a list of columns in an error
 

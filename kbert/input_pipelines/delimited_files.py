@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
+from kbert.files.file_format import FORMATS
 from kbert.files.near_names import did_you_mean, nearest_name
 from kbert.files.text_encoding import is_misread, likely_encoding, shown_as
 from kbert.files.text_file import Problem, find_encoding, numbered_lines, require_text_file
@@ -20,7 +21,6 @@ from kbert.input_pipelines.json_rows import MissingColumn
 # In characters. The default of the csv module, 131,072, is too small for a book. Without any limit, a quote
 # that is never closed would make one cell of the whole rest of a CSV file.
 _LONGEST_CELL = 1 << 24
-_USUAL = {"tsv": "\t", "csv": ","}
 _AS_CSV = (
     "To read it with quotes, end its name in .csv, or set --override=dataset.file_format=csv where there is "
     "a config; its tabs are seen."
@@ -185,7 +185,7 @@ def find_layout(
     Raises:
       ValueError: for a file without a header line.
     """
-    (first, skipped), usual = _next_line(lines), dataset.delimiter or _USUAL[file_format]
+    (first, skipped), usual = _next_line(lines), dataset.delimiter or FORMATS[file_format].delimiter
     if mark := _EXCEL_LINE.fullmatch(first.strip("\r\n")):
         (first, blank), usual = _next_line(lines), dataset.delimiter or mark[1]
         skipped += 1 + blank
@@ -288,6 +288,19 @@ def _quote_problem(error):
         f'{error}: in a cell between quotation marks, those of the text are doubled (""), not marked by a '
         "backslash; mend the row."
     )
+
+
+def delimited_header(
+    path: Path, file_format: str, dataset: DatasetConfig, wanted: Collection[str], problems: FileProblems
+) -> list[str]:
+    """The names of the columns of a TSV or CSV file: its first line, or `dataset.column_names`.
+
+    Args and errors as those of `find_layout`.
+    """
+    if dataset.column_names:
+        return list(dataset.column_names)
+    lines = text_lines(path, dataset.encoding, problems)
+    return find_layout(lines, path, file_format, dataset, wanted, problems).header
 
 
 def delimited_records(

@@ -1,4 +1,4 @@
-"""Labelled TSV, CSV and JSONL files, and tables -> rows. Nothing heavy is imported."""
+"""Labelled files, of every format of `FORMATS` -> rows. Nothing heavy is imported."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
-from kbert.files.file_format import format_by_name
+from kbert.files.file_format import DELIMITED, TABLES, USUAL_ENDINGS
 from kbert.files.text_file import require_text_file
 from kbert.input_pipelines.data_files import DataFile
 from kbert.input_pipelines.delimited_files import (
+    delimited_header,
     delimited_records,
-    find_layout,
     likely_format,
     require_columns,
     text_lines,
@@ -22,9 +22,7 @@ from kbert.input_pipelines.json_rows import AS_LINES, NotLines, parse_object, re
 from kbert.input_pipelines.label_lists import listed_words
 from kbert.input_pipelines.labels import ANSWER, LEFT_OUT, NO_VALUE, RowLabels, class_label, label_set
 from kbert.input_pipelines.tables import table_rows
-from kbert.input_pipelines.tables.table_paths import find_table
-
-_DELIMITED = "in TSV and CSV files"
+from kbert.input_pipelines.tables.table_paths import find_format, find_table, source_files
 
 
 class LabelledText(NamedTuple):
@@ -157,12 +155,9 @@ def _records(path, dataset, columns, optional, with_labels, problems):
     columns = [column for column in columns if column]
     known = (*columns, *dataset.text_columns, dataset.scores, *optional, with_labels and dataset.label)
     wanted = dict.fromkeys(filter(None, known))
-    if table := find_table(path, dataset.file_format):
-        records = _table_records(table, dataset, columns, wanted, with_labels, problems)
-    elif (file_format := _file_format(path, dataset)) == "jsonl":
-        records = _json_records(path, dataset, problems)
-    else:
-        records = delimited_records(path, file_format, dataset, columns, wanted, with_labels, problems)
+    file_format = _require_format(path, dataset)
+    read_records = _READERS[file_format].records
+    records = read_records(path, file_format, dataset, columns, wanted, with_labels, problems)
     records = _not_empty(records, path, problems)
     read = (*wanted, *dataset.labels)  # which may be columns
     yield from _with_texts(records, path, dataset, read, problems) if with_labels else records
@@ -173,12 +168,8 @@ def needless_settings(path: str | Path, dataset: DatasetConfig) -> dict[str, str
 
     Data in memory go with a config for files of any format, which later files may have.
     """
-    if isinstance(path, DataFile):
-        return {}
-    delimited = dict.fromkeys(("column_names", "delimiter", "skip_short_rows"), _DELIMITED)
-    if find_table(path, dataset.file_format):
-        return delimited | {"encoding": "in files of text"}
-    return delimited if (dataset.file_format or format_by_name(path)) == "jsonl" else {}
+    file_format = find_format(path, dataset.file_format)
+    return {} if file_format is None or isinstance(path, DataFile) else _READERS[file_format].needless
 
 
 def _with_texts(records, path, dataset, read, problems):
@@ -268,27 +259,31 @@ def _not_empty(records, path, problems):
         raise ValueError(f"{path} holds no rows; expected one per line.")
 
 
-def _table_records(table, dataset, columns, wanted, with_labels, problems):
+def _table_records(path, file_format, dataset, columns, wanted, with_labels, problems):
     """(where, record) of all files of a table: the wanted columns, the one of the document, and `ANSWER`."""
     wanted = dict.fromkeys(filter(None, (*wanted, dataset.document)))
-    for file in table.files:
-        header = table_rows.column_names(file, table.file_format)
+    for file in find_table(path, file_format).files:
+        header = table_rows.column_names(file, file_format)
         require_columns(header, file, columns, dataset, problems)
         problems.raise_all()
         read = [column for column in wanted if column in header]
         if with_labels and (len(read) < len(wanted) or ANSWER in {*header} - {*read}):
-            readable = table_rows.readable_columns(file, table.file_format)
+            readable = table_rows.readable_columns(file, file_format)
             if len(read) < len(wanted):  # what the file has belongs in the message
                 read = [*dict.fromkeys((*read, *readable))]
             elif ANSWER in readable:
                 read.append(ANSWER)
         # Without labels it still counts that there is such a column.
         unread = {dataset.label: None} if dataset.label in {*header} - {*read} else {}
-        for where, record in table_rows.read_rows(file, table.file_format, read):
+        for where, record in table_rows.read_rows(file, file_format, read):
             yield where, record | unread
 
 
-def _json_records(path, dataset, problems):
+def _table_header(path, file_format, dataset, wanted, problems):
+    return table_rows.column_names(source_files(path)[0], file_format)
+
+
+def _json_records(path, file_format, dataset, columns, wanted, with_labels, problems):
     """(where, record) of a file of JSON lines."""
     number, record = 0, None
     for number, line in enumerate(text_lines(path, dataset.encoding, problems), start=1):
@@ -309,23 +304,44 @@ def _json_records(path, dataset, problems):
         problems.add_hint(f"Its one object may hold all rows; {AS_LINES}")
 
 
-def read_header(path: str | Path, dataset: DatasetConfig, wanted: Iterable[str] = ()) -> list[str]:
-    """The names of the columns of a TSV or CSV file: its first line, or `dataset.column_names`.
+class _Reader(NamedTuple):
+    """How the files of a format are read.
 
     Args:
-      path: the file.
+      records: gives the rows, with the arguments of `delimited_records`.
+      header: gives the names of the columns, with those of `delimited_header`; none where rows name values.
+      needless: the fields of a `DatasetConfig` that it has no use for: name -> where they are read.
+    """
+
+    records: Callable[..., Iterator[tuple[str, dict]]]
+    header: Callable[..., list[str]]
+    needless: dict[str, str]
+
+
+_OF_DELIMITED = dict.fromkeys(("column_names", "delimiter", "skip_short_rows"), "in TSV and CSV files")
+_READERS = {
+    **dict.fromkeys(DELIMITED, _Reader(delimited_records, delimited_header, {})),
+    "jsonl": _Reader(_json_records, lambda *_: [], _OF_DELIMITED),
+    **dict.fromkeys(
+        TABLES, _Reader(_table_records, _table_header, _OF_DELIMITED | {"encoding": "in files of text"})
+    ),
+}
+
+
+def read_header(path: str | Path, dataset: DatasetConfig, wanted: Iterable[str] = ()) -> list[str]:
+    """The names of the columns of a file; of a table with several files those of the first.
+
+    Args:
+      path: a file whose format has a header.
       dataset: how it is read.
       wanted: names of columns that the reader looks for, see `find_layout`.
 
     Raises:
-      ValueError: for an empty file, for damage or text in another encoding in its beginning, and for broken
+      ValueError: for an empty or damaged file, for text in another encoding in its beginning, and for broken
         quotes.
     """
-    if dataset.column_names:
-        return list(dataset.column_names)
-    path, problems = Path(path), FileProblems(path)
-    lines = text_lines(path, dataset.encoding, problems)
-    header = find_layout(lines, path, _file_format(path, dataset), dataset, list(wanted), problems).header
+    problems, file_format = FileProblems(path), _require_format(path, dataset)
+    header = _READERS[file_format].header(Path(path), file_format, dataset, list(wanted), problems)
     problems.raise_all()
     return header
 
@@ -370,13 +386,13 @@ def examples_fingerprint(examples: Iterable[tuple]) -> str:
     return content.hexdigest()
 
 
-def _file_format(path, dataset):
-    file_format = dataset.file_format or format_by_name(path)
+def _require_format(path, dataset):
+    file_format = find_format(path, dataset.file_format)
     if file_format is None:
         require_text_file(path, "rows of text")
         likely = likely_format(next(text_lines(path, None, FileProblems(path)), ""))
         raise ValueError(
-            f"{path}: cannot tell the format from the name; end it in .tsv, .csv, .jsonl or .parquet, or set "
+            f"{path}: cannot tell the format from the name; end it in one of {USUAL_ENDINGS}, or set "
             f"dataset.file_format{likely and f'={likely}, which its first line looks like'}."
         )
     return file_format

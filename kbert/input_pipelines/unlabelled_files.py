@@ -16,15 +16,14 @@ from typing import Any
 from kbert.cli.progress import awaited
 from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
-from kbert.files.file_format import DELIMITED, format_by_name
+from kbert.files.file_format import DELIMITED, FORMATS, format_by_name
 from kbert.files.near_names import did_you_mean, near_names
 from kbert.files.text_file import bounded_lines, read_lines
 from kbert.input_pipelines.data_in_memory import column_names, is_missing, read_rows
 from kbert.input_pipelines.file_problems import MOST_ROWS, FileProblems
 from kbert.input_pipelines.json_rows import NotLines, parse_object, require_column
 from kbert.input_pipelines.labelled_files import read_header, stream_records, whole_choices
-from kbert.input_pipelines.tables import table_rows
-from kbert.input_pipelines.tables.table_paths import find_table, source_files
+from kbert.input_pipelines.tables.table_paths import find_format, source_files
 
 _LOOKED_AT = 20  # of the first texts of a file
 # What to do with words in the place of texts.
@@ -41,19 +40,16 @@ _TEXTS_OF_A_LINE = {("text",): 1, _PAIR_INPUTS: 2}
 
 
 def has_columns(path: str | Path, dataset: DatasetConfig | None = None) -> bool:
-    """Whether a file has named columns: a table (see `find_table`), TSV or CSV. Its format is said by the
-    ending of its name, before that of a compressed one; a name that says none has the `file_format` of the
-    run's dataset. Raises ValueError as `find_table` and `find_compression` do."""
-    dataset = _with_own_format(path, dataset)
-    return bool(find_table(path, dataset.file_format)) or _file_format(path, dataset) in DELIMITED
+    """Whether a file has columns with names, as a table, TSV or CSV. Its format is said by the ending of its
+    name, before that of a compressed one; a name that says none has the `file_format` of the run's dataset.
+    Raises ValueError as `find_format` and `find_compression` do."""
+    file_format = find_format(path, _with_own_format(path, dataset).file_format)
+    return file_format is not None and FORMATS[file_format].has_header
 
 
 def count_rows(path: str | Path, dataset: DatasetConfig | None = None) -> int:
     """The number of rows of a file with columns. Raises ValueError where it cannot be read."""
-    dataset = _with_own_format(path, dataset)
-    if table := find_table(path, dataset.file_format):
-        return sum(table_rows.count_rows(file, table.file_format) for file in table.files)
-    return sum(1 for _ in _read_records(path, dataset, ()))
+    return sum(1 for _ in _read_records(path, _with_own_format(path, dataset), ()))
 
 
 def examples_of_file(
@@ -64,7 +60,7 @@ def examples_of_file(
     if has_columns(path, dataset):
         return examples_from_columns(path, inputs, dataset)
     dataset = _with_own_format(path, dataset)
-    if _file_format(path, dataset) == "jsonl":
+    if find_format(path, dataset.file_format) == "jsonl":
         return _json_lines(inputs, path, dataset)
     return examples_from_lines(inputs, _lines(path, dataset), str(path))
 
@@ -113,21 +109,10 @@ def examples_from_columns(
 
 
 def _rows_with_inputs(path, inputs, dataset):
-    table = find_table(path, dataset.file_format)
-    if not table:
-        advice = "" if dataset.file_format else _LINES_ADVICE
-        columns = _match_columns(_header(path, dataset, inputs), path, inputs, dataset, advice)
-        records = _read_records(path, dataset, inputs, _names_in(columns))
-        return (_example(record, columns, path) for record in records)
-    read = []
-    for file in table.files:
-        header = table_rows.column_names(file, table.file_format)
-        read.append((file, _match_columns(header, file, inputs, dataset)))
-    return (
-        _written(_example(record, columns, path), where)
-        for file, columns in read
-        for where, record in table_rows.read_rows(file, table.file_format, _names_in(columns))
-    )
+    advice = "" if dataset.file_format else _LINES_ADVICE
+    columns = _match_columns(_header(path, dataset, inputs), path, inputs, dataset, advice)
+    records = _read_records(path, dataset, inputs, _names_in(columns))
+    return (_written(_example(record, columns, path), where) for where, record in records)
 
 
 def examples_from_table(
@@ -165,14 +150,9 @@ def whole_rows(
         `examples_from_columns` does.
     """
     dataset = _with_own_format(path, dataset)
-    if table := find_table(path, dataset.file_format):
-        for file in table.files:
-            columns = table_rows.column_names(file, table.file_format)
-            _require_different(columns, file)
-            yield from (row for _, row in table_rows.read_rows(file, table.file_format, columns))
-        return
-    _require_different(_header(path, dataset, inputs), path)
-    yield from _read_records(path, dataset, inputs)
+    header = _header(path, dataset, inputs)
+    _require_different(header, path)
+    yield from (record for _, record in _read_records(path, dataset, inputs, header))
 
 
 def _require_different(header, path):
@@ -202,7 +182,7 @@ def texts_and_pairs(
         a text.
     """
     own = _with_own_format(path, dataset)
-    is_json = _file_format(path, own) == "jsonl"
+    is_json = find_format(path, own.file_format) == "jsonl"
     if not has_columns(path, dataset) and not is_json:
         return map(_text_and_pair, _lines_of_text(_lines(path, own), path))
     if is_json:
@@ -288,13 +268,8 @@ def _json_lines(inputs, path, dataset):
         yield from examples_from_lines(inputs, _lines(path, dataset), str(path), json_lines=True)
 
 
-def _file_format(path, dataset):
-    return dataset.file_format or format_by_name(path)
-
-
 def _read_records(path, dataset, inputs, columns=()):
-    records = stream_records(path, dataset, columns, with_labels=False, optional=_known(dataset, inputs))
-    return (record for _, record in records)
+    return stream_records(path, dataset, columns, with_labels=False, optional=_known(dataset, inputs))
 
 
 _LINES_ADVICE = " A file with a text in each line, and no columns, has another ending, such as .txt."

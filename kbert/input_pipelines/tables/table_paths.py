@@ -5,7 +5,7 @@ import hashlib
 from pathlib import Path
 from typing import NamedTuple
 
-from kbert.files.file_format import TABLES, format_by_name, path_problem
+from kbert.files.file_format import TABLES, USUAL_ENDINGS, format_by_name, path_problem
 from kbert.files.globs import matches
 from kbert.files.json_file import read_json_object
 from kbert.files.near_names import near_names
@@ -54,9 +54,18 @@ def find_table(path: str | Path, file_format: str | None = None) -> Table | None
     if (path.parent / _SPLITS).is_file():
         raise ValueError(f"{path.parent} holds no split {path.name!r}; {_list_splits(path.parent)}.")
     raise ValueError(
-        f"file {path} {path_problem(path)}; expected a .tsv, .csv, .jsonl, .json or .parquet file, or a "
+        f"file {path} {path_problem(path)}; expected a file that ends in one of {USUAL_ENDINGS}, or a "
         "folder of `datasets`." + _file_like(path)
     )
+
+
+def find_format(path: str | Path, file_format: str | None = None) -> str | None:
+    """The format of the rows at a path: one of `FORMATS`, or None where nothing says it.
+
+    Args and errors as those of `find_table`.
+    """
+    table = find_table(path, file_format)
+    return table.file_format if table else file_format or format_by_name(path)
 
 
 def names_table(path: str | Path) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kbert.files.file_format import DELIMITED, format_by_name
+from kbert.files.file_format import FORMATS, format_by_name
 from kbert.input_pipelines.file_problems import FileProblems
 from kbert.input_pipelines.json_rows import json_type, text_problem
 from kbert.input_pipelines.label_names import seen_text
@@ -59,9 +59,8 @@ class SquadFiles(Files):
     settings = ("file_format",)
 
     def needless_settings(self, path, dataset):
-        """A format of rows with a delimiter, which no file of questions has."""
-        own = dataset.file_format not in DELIMITED
-        return {} if own else {"file_format": "as jsonl or a table"}
+        """A format whose cells are texts alone, which no file of questions has."""
+        return {} if _has_values(dataset.file_format) else {"file_format": "as jsonl or a table"}
 
     def read_examples(self, path, dataset, with_labels=True):
         """`Question`s; see `read_questions`."""
@@ -137,7 +136,7 @@ def _items(path, file_format, problems) -> Iterator[_Item]:
                 for where, row in table_rows.read_rows(file, table.file_format, columns):
                     yield _Item(row, None, where)
             return
-    if format_by_name(path) in DELIMITED:
+    if not _has_values(format_by_name(path)):
         raise ValueError(f"{path}: questions are read from JSON, lines of JSON and tables, not from CSV.")
     with opened(path) as stream:
         for where, value, is_row in paragraphs_and_rows(stream, path):
@@ -152,6 +151,10 @@ def _items(path, file_format, problems) -> Iterator[_Item]:
             for number, question in enumerate(questions, start=1):
                 name = f"{where}: question {number} of the paragraph"
                 yield _Item(question, value["context"], name)
+
+
+def _has_values(file_format):
+    return file_format is None or FORMATS[file_format].has_values
 
 
 def _list_of_questions(paragraph, where):

@@ -11,12 +11,12 @@ from typing import NamedTuple
 from absl import logging
 
 from kbert.config import DatasetConfig
-from kbert.files.file_format import format_by_name
+from kbert.files.file_format import FORMATS
 from kbert.input_pipelines.label_checks import judge_labels, with_judged_labels
 from kbert.input_pipelines.label_lists import listed_words
 from kbert.input_pipelines.label_names import sorted_labels
 from kbert.input_pipelines.labels import listed_label
-from kbert.input_pipelines.tables.table_paths import find_table
+from kbert.input_pipelines.tables.table_paths import find_format
 from kbert.input_pipelines.unlabelled_files import WHOLE_TEXTS, has_columns
 from kbert.tasks.files import ROW_SETTINGS, Files
 from kbert.tasks.token_classification.conll_files import (
@@ -173,10 +173,10 @@ def read_tagged_sentences(
 ) -> Iterator[TaggedSentence]:
     """Yields the sentences of a file, a document in memory at a time.
 
-    Names of JSON lines (`format_by_name`), and `dataset.file_format = "jsonl"`, are JSON lines; tables
-    (`find_table`) have the same columns; CSV has a sentence in each row; with `dataset.sentence` any file
-    with named columns has a word in each row. Everything else is CoNLL columns. With
-    `dataset.tag_scheme = "auto"` the tags are read once more before, to find their scheme.
+    By its format (`find_format`) a file has JSON lines, or columns of a table with the same values, or CSV
+    with a sentence in each row; with `dataset.sentence` any file with named columns has a word in each row.
+    Everything else, TSV too, is CoNLL columns. With `dataset.tag_scheme = "auto"` the tags are read once more
+    before, to find their scheme.
 
     Raises:
       ValueError: naming file and line, for whatever does not fit: see `read_conll`, `read_json_sentences`,
@@ -210,11 +210,10 @@ def read_tagged_sentences(
 def _reader(path, dataset):
     if dataset.sentence:
         return read_word_rows
-    file_format = dataset.file_format or format_by_name(path)
-    if file_format == "csv":
-        return read_sentence_rows
-    is_json = file_format == "jsonl"
-    return read_json_sentences if is_json or find_table(path, dataset.file_format) else read_conll
+    file_format = find_format(path, dataset.file_format)
+    if file_format in (None, "tsv"):
+        return read_conll
+    return read_json_sentences if FORMATS[file_format].has_values else read_sentence_rows
 
 
 def _say_scheme(path, scheme, own, labels):

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from kbert.files.file_format import FORMATS, FileFormat, format_by_name, require_text_format
+from kbert.files.file_format import ENDINGS, FORMATS, FileFormat, format_by_name, require_text_format
 from kbert.files.text_file import read_lines
 
 
@@ -32,7 +32,7 @@ def test_the_name_says_the_format(name, file_format):
 
 
 def test_every_format_has_an_ending():
-    assert set(FORMATS.values()) == set(get_args(FileFormat))
+    assert list(FORMATS) == list(dict.fromkeys(ENDINGS.values())) == list(get_args(FileFormat))
 
 
 def archive(*names):

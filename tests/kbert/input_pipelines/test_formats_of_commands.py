@@ -9,7 +9,7 @@ import pytest
 from backports import zstd
 
 from kbert.config import DatasetConfig
-from kbert.files.file_format import DELIMITED, FORMATS, TABLES
+from kbert.files.file_format import DELIMITED, ENDINGS, TABLES
 from kbert.inference.answer_files import find_format
 from kbert.input_pipelines.labelled_files import read_rows
 from kbert.input_pipelines.unlabelled_files import examples_of_file, texts_and_pairs
@@ -79,9 +79,9 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize("ending", FORMATS)
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_an_ending_is_the_same_format_everywhere(tmp_path, reader, ending):
-    file_format = FORMATS[ending]
+    file_format = ENDINGS[ending]
     for packing, pack in PACKINGS.items():
         is_packed_table = packing and file_format in TABLES
         for name in (f"a{ending}{packing}", f"A{ending.upper()}{packing.swapcase()}"):
@@ -95,14 +95,14 @@ def test_an_ending_is_the_same_format_everywhere(tmp_path, reader, ending):
                 assert READERS[reader](path) == TEXTS, name
 
 
-@pytest.mark.parametrize("ending", FORMATS)
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_answers_are_written_in_the_format_of_the_ending(tmp_path, ending):
     for packing in PACKINGS:
-        if FORMATS[ending] in TABLES:
+        if ENDINGS[ending] in TABLES:
             with pytest.raises(ValueError, match="the ending says the format"):
                 find_format(f"a{ending}{packing}")
         else:
-            assert find_format(f"a{ending.upper()}{packing}") == FORMATS[ending]
+            assert find_format(f"a{ending.upper()}{packing}") == ENDINGS[ending]
 
 
 OTHERS = {

@@ -289,11 +289,25 @@ def test_columns_that_a_whole_row_cannot_have_are_named(tmp_path):
         list(whole_rows(path, INPUTS))
     texts = pa.Table.from_arrays([pa.array(["a"])] * 2, names=["text", "text"])
     path = write_parquet(tmp_path / "texts.parquet", texts)
-    with pytest.raises(ValueError, match="texts.parquet has 2 columns 'text'; give each"):
+    with pytest.raises(ValueError, match="texts.parquet has 2 columns 'text'; its columns are"):
         list(examples_from_columns(path, INPUTS))
     twice = pa.Table.from_arrays([pa.array(["a"])] * 3, names=["text", "note", "note"])
     with pytest.raises(ValueError, match="several columns 'note'"):
         list(whole_rows(write_parquet(tmp_path / "b.parquet", twice), INPUTS))
+
+
+def test_what_a_table_lacks_is_refused_as_in_text(tmp_path):
+    """No row at all; and, in a later file of a pattern, a column of the first."""
+    (tmp_path / "a.csv").write_text("text\n")
+    write_parquet(tmp_path / "a.parquet", pa.table({"text": pa.array([], pa.string())}))
+    for read in (examples_of_file, whole_rows):
+        for name in ("a.csv", "a.parquet"):
+            with pytest.raises(ValueError, match=f"{name} holds no rows"):
+                list(read(tmp_path / name, INPUTS))
+    write_parquet(tmp_path / "b-1.parquet", pa.table({"text": ["x"], "id": [1]}))
+    write_parquet(tmp_path / "b-2.parquet", pa.table({"text": ["y"]}))
+    with pytest.raises(ValueError, match="b-2.parquet has no column 'id'"):
+        list(examples_of_file(tmp_path / "b-*.parquet", INPUTS))
 
 
 def test_whole_rows_are_cut_as_those_that_are_answered(tmp_path, caplog):
