@@ -22,7 +22,7 @@ from kbert.checks import require_single, with_checked_arguments
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import Progress
-from kbert.config import DatasetConfig, FinetuningConfig, FlagOverride, load_config, to_dict
+from kbert.config import DRAWN_ROWS, DatasetConfig, FinetuningConfig, FlagOverride, load_config, to_dict
 from kbert.input_pipelines.records.record_folders import require_records
 from kbert.input_pipelines.tables.table_paths import require_one_split
 from kbert.manifest import Manifest, describe_shards
@@ -157,11 +157,11 @@ def _read_config(config, overrides, max_seq_length) -> FinetuningConfig:
     settings = load_config(FinetuningConfig, config, overrides)
     require_files(settings.task)
     require_records(TASKS[settings.task])
-    for name in ("max_train_examples", "dev_split"):
+    for name in DRAWN_ROWS:
         if value := getattr(settings, name):
             raise ValueError(
-                f"{name}={value} chooses examples when a training reads the file, but records hold all of "
-                f"it; leave {name} out (override {name}=null), or cut the file."
+                f"{name}={value} draws examples when a training reads the file, but records hold all of it; "
+                f"leave {name} out (override {name}=null), or cut the file."
             )
     return settings
 

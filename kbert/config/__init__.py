@@ -13,7 +13,7 @@ from kbert.config.config_file import (
 from kbert.config.devices import Devices
 from kbert.config.distillation_config import DistillationConfig
 from kbert.config.encoder_config import ACTIVATIONS, EncoderConfig
-from kbert.config.finetuning_config import DatasetConfig, FinetuningConfig
+from kbert.config.finetuning_config import DRAWN_ROWS, DatasetConfig, FinetuningConfig
 from kbert.config.frozen_config import FrozenConfig
 from kbert.config.lora_config import LoraConfig
 from kbert.config.optimizer_config import OPTIMIZERS, OptimizerConfig
@@ -24,6 +24,7 @@ from kbert.config.training_config import PRECISIONS, TrainingConfig
 
 __all__ = [
     "ACTIVATIONS",
+    "DRAWN_ROWS",
     "OPTIMIZERS",
     "PRECISIONS",
     "DatasetConfig",

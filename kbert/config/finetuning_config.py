@@ -131,6 +131,10 @@ class DatasetConfig:
         )
 
 
+# Settings that draw rows of a labelled file, each time that a training reads it. Records hold all rows.
+DRAWN_ROWS = ("dev_split", "max_train_examples")
+
+
 @dataclass(frozen=True)
 class FinetuningConfig(TrainingConfig):
     """A task on labelled text. Steps = int(examples / batch x epochs), as in the original scripts.

@@ -1,6 +1,6 @@
 """What a fine-tuning is refused or warned for, before any heavy work."""
 
-from kbert.config import FinetuningConfig
+from kbert.config import DRAWN_ROWS, FinetuningConfig
 from kbert.experiments.finetuning_data import LabelledPaths
 from kbert.heads.parts import POOLER
 from kbert.tasks import TASKS
@@ -31,20 +31,16 @@ def require_trainable(config: FinetuningConfig, paths: LabelledPaths):
             f"dev_split={config.dev_split} holds out a part of train_file to evaluate on, but "
             f"{paths.dev_file or paths.dev_dir} is given for that as well; leave one of them out."
         )
-    if config.dev_split and not paths.train_file:
-        raise ValueError(
-            f"dev_split={config.dev_split} splits the examples of train_file, but {paths.train_dir} holds "
-            "records; give the file, or records to evaluate on as dev_dir."
-        )
+    for name in DRAWN_ROWS:
+        if (value := getattr(config, name)) and not paths.train_file:
+            raise ValueError(
+                f"{name}={value} draws examples of train_file, but {paths.train_dir} holds records; give the "
+                f"file, or leave {name} out."
+            )
     if records := config.freeze_encoder and (paths.train_dir or paths.dev_dir):
         raise ValueError(
             f"freeze_encoder stores the encoder's outputs for labelled files, but {records} holds "
             "records; give train_file and dev_file, or freeze layers with [frozen]."
-        )
-    if config.max_train_examples and not paths.train_file:
-        raise ValueError(
-            f"max_train_examples={config.max_train_examples} chooses among the examples of train_file, but "
-            f"{paths.train_dir} holds records; give the file."
         )
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 import tensorflow as tf
 
 import kbert
+from kbert.config import DRAWN_ROWS
 from kbert.runs.checkpoint import parse_step
 from kbert.training.loss_scale import LARGEST_SCALE
 from tests.kbert.tasks.question_answering.test_squad_scores import reference_pair
@@ -85,7 +86,7 @@ def records(life: Life) -> int:
     compared = 0
     for split, file in life.files.items():
         folder = life.folder / f"{split}_records"
-        whole = ["max_train_examples=null", "dev_split_seed=0"]  # records hold all of a file
+        whole = [*(f"{name}=null" for name in DRAWN_ROWS), "dev_split_seed=0"]  # records hold all of a file
         create_finetuning_data(
             life.run / "config.json", file, folder, init_checkpoint=life.run, overrides=whole
         )

@@ -246,7 +246,7 @@ def test_refusals_leave_nothing_behind(make, labelled_files, tmp_path):
     refused("line 2: label 'quiet' is not among the labels", train, overrides=['dataset.labels=["a", "b"]'])
     refused("not read dataset.document='d' .read by token_cl", train, overrides=["dataset.document=d"])
     for chosen in ("max_train_examples=5", "dev_split=0.1"):
-        refused(f"{chosen} chooses examples when a training reads the file", train, overrides=[chosen])
+        refused(f"{chosen} draws examples when a training reads the file", train, overrides=[chosen])
     broken = tmp_path / "broken.tsv"
     broken.write_text(train.read_text() + "one column alone\n")
     refused("broken.tsv line 42: 1 columns where 3 were expected", broken)

@@ -51,7 +51,7 @@ FINETUNING = {
     "no whole parts": ({"gradient_accumulation_steps": 8}, UNREAD, "replicas x gradient_accumulation"),
     "a split and a file": ({"dev_split": 0.1}, {"dev_file": "dev.tsv"}, "is given for that as well; leave"),
     "a split of records": ({"dev_split": 0.1}, RECORDS, "holds records; give the file"),
-    "some of the records": ({"max_train_examples": 9}, RECORDS, "=9 chooses among the examples of"),
+    "some of the records": ({"max_train_examples": 9}, RECORDS, "=9 draws examples of"),
     "records once": ({"freeze_encoder": True}, RECORDS, "freeze_encoder .* holds records; give train_file"),
     "new weights of nothing": ({"reinit_pooler": True}, NOTHING, "starts from random .* leave reinit_pooler"),
     "frozen weights of nothing": ({"freeze_encoder": True}, NOTHING, "freeze_encoder keeps the weights of"),
