@@ -82,7 +82,7 @@ def answered(
             columns |= {key: settings[key] for key in predict.settings}
             numbers = [window[position][0] for position in positions]
             if unknown:
-                unknown.count(batch, numbers)
+                unknown.count(batch)
             batch_answers = predict.answers(columns, numbers, name, settings.get(RAW_SCORES, False))
             for position, answer in zip(positions, batch_answers, strict=True):
                 answers[position] = answer

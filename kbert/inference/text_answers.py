@@ -177,7 +177,7 @@ class TextAnswers:
         if listed:
             unknown = UnknownTokens(self.text_inputs)
             listed = [{"text": entry} if isinstance(entry, str) else entry for entry in listed]
-            unknown.count(listed, range(len(listed)))
+            unknown.count(listed)
             self._num_looked_at = _LOOKED_AT if unknown.warn() else self._num_looked_at + len(listed)
 
     def answer_rows(self, outputs, examples, positions, name: str, raw_scores: bool = False) -> list[dict]:

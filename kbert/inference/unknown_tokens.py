@@ -17,24 +17,25 @@ class UnknownTokens:
     def __init__(self, text_inputs):
         self._unknown = text_inputs.vocabulary.special_tokens.unk
         self._shares = text_inputs.unknown_shares
-        self._seen, self._numbers = 0, []
+        self._seen = 0
+        self._texts: list[str] = []
 
-    def count(self, examples: Sequence[Mapping], numbers: Sequence[int]):
-        """Counts a batch: examples, which are dicts of texts and lists of texts, and their numbers."""
+    def count(self, examples: Sequence[Mapping]):
+        """Counts a batch of examples, which are dicts of texts and lists of texts."""
         texts = [" ".join(_texts(example)) for example in examples]
         shares = self._shares(texts)
         self._seen += len(examples)
-        self._numbers += [number for number, share in zip(numbers, shares, strict=True) if share > _MOSTLY]
+        self._texts += [text for text, share in zip(texts, shares, strict=True) if share > _MOSTLY]
 
     def warn(self) -> bool:
         """Logs a warning where there were such examples, and says whether."""
-        if self._numbers:
+        if self._texts:
             logging.warning(
-                "most tokens of %d of %d examples are %s, first in example %d: the vocabulary does not know "
-                "their words, so answers about them mean little.",
-                len(self._numbers), self._seen, self._unknown, min(self._numbers),
+                "most tokens of %d of the %d examples looked at are %s, such as %.60r: the vocabulary does "
+                "not know their words, so answers about them mean little.",
+                len(self._texts), self._seen, self._unknown, self._texts[0],
             )  # fmt: skip
-        return bool(self._numbers)
+        return bool(self._texts)
 
 
 def _texts(example):

@@ -5,8 +5,9 @@ from kbert.files.json_values import find_surrogate, shown
 from kbert.files.near_names import did_you_mean
 
 AS_LINES = (
-    'expected an object in each line. With pandas: pandas.read_json(path).to_json("rows.jsonl", '
-    'orient="records", lines=True); or: jq -c .[] FILE.'
+    "expected an object in each line. Of a list, or of columns as pandas writes them: "
+    'pandas.read_json(path).to_json("rows.jsonl", orient="records", lines=True). Of a list under a key, such '
+    "as data: jq -c '.data[]' FILE > rows.jsonl."
 )
 _NAMES = {type(None): "null", bool: "true or false", str: "string", list: "list", dict: "object"}
 

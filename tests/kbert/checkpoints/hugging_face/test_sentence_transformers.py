@@ -607,6 +607,13 @@ ACTIVATIONS = {  # config.json, config_sentence_transformers.json, with modules.
     "older, null": ({OLDER: None, "problem_type": "regression"}, {}, False, None),
     "a cross-encoder's default": ({}, {"activation_fn": None}, True, "sigmoid"),
     "whatever its problem type": ({"problem_type": "regression"}, {}, True, "sigmoid"),
+    "a label, for transformers": ({"problem_type": "multi_label_classification"}, {}, True, "sigmoid"),
+    "one by its activation": (
+        {"problem_type": "multi_label_classification", OLDER: IDENTITY},
+        None,
+        False,
+        "identity",
+    ),
     "without a word": ({}, None, False, "sigmoid"),
     "a regression of transformers": ({"problem_type": "regression"}, None, False, None),
 }
