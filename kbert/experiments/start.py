@@ -56,7 +56,8 @@ class Start:
         self.activation: str | None = None
         if resume:
             resume.require_casing(init.do_lower_case)
-            self.vocabulary, self.pooling = resume.vocabulary(), resume.task().pooling
+            # The given one, so that another than the run's is refused with the settings that differ.
+            self.vocabulary, self.pooling = init.vocabulary or resume.vocabulary(), resume.task().pooling
             self.encoder = config.encoder or resume.config.encoder
             self.activation = getattr(resume.task(), "activation", None)
         elif init.checkpoint:

@@ -1,5 +1,6 @@
 """The best evaluation so far: which checkpoint it belongs to, and whether training should stop early."""
 
+import contextlib
 import math
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ class BestCheckpoint:
 
         The first evaluation of a phase counts as better than those of earlier phases, because numbers on
         other data cannot be compared. What is not a number is never the best. Observing the same step again,
-        after a resume, changes nothing.
+        after a resume, changes nothing but the metrics of the best.
 
         Raises:
           ValueError: when the metric is not among the metrics.
@@ -62,7 +63,19 @@ class BestCheckpoint:
                 self.step, self.metrics, self._phase, self._fruitless = step, metrics, phase, 0
             elif self.step is not None:  # before the first number there is nothing to improve
                 self._fruitless += 1
+        elif step == self.step:
+            self.metrics = metrics  # the same, or of other data
         return step == self.step
+
+    def observe_index(self, directory, step: int, phase: int):
+        """Records the evaluation of `step` that `directory/best.json` tells, if it does.
+
+        A checkpoint is written before its evaluation, so its state lacks that one.
+        """
+        with contextlib.suppress(ValueError):  # a broken file is written anew
+            index = read_index(directory)
+            if index and index["step"] == step:
+                self.observe(step, recorded_metrics(index.get("metrics", {})), phase)
 
     def _is_better(self, value, phase):
         if not math.isfinite(value) or self.step is None or phase != self._phase:

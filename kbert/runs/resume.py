@@ -55,8 +55,15 @@ def require_same_run(run, config, details: dict):
     for entries in (recorded, current):
         if "init_checkpoint" in entries:
             entries["init_checkpoint"] = normalized_path(entries["init_checkpoint"])
-    _compare_data(run.path, recorded, current)
+    has_other_data = _compare_data(run.path, recorded, current)
     differing = differing_keys(recorded, current)
+    if has_other_data:  # by a setting too, such as max_train_examples
+        if not differing_keys(to_dict(run.config), to_dict(config)):
+            raise ValueError(
+                f"run_dir={run.path} was trained on other data: the content of its training data has changed "
+                "since. Restore the data to resume it, or choose a new folder."
+            )
+        differing.append("the content of its training data")
     if not differing:
         _warn_of_changes(run.path, recorded, current)
         return
@@ -91,27 +98,27 @@ def _warn_of_changes(path, recorded, current):
         )  # fmt: skip
 
 
-def _compare_data(path, recorded, current):
-    """Refuses other training data, and other data that stop it early; accepts the same under another name."""
+def _compare_data(path, recorded, current) -> bool:
+    """Whether the training data are other ones; the same may have another name. Refuses other data that stop
+    it early."""
     data, current_data = recorded.pop("data", {}), current.pop("data", {})
-    if not (data.get("train") and current_data.get("train")):
+    train, current_train = data.get("train"), current_data.get("train")
+    if not (train and current_train):
         logging.warning(
             "%s: cannot check whether the training data are the same as before, because the run does not "
             "say what they were.", path,
         )  # fmt: skip
-    elif data["train"] == current_data["train"]:
+    elif train != current_train:
+        return True
+    else:
         for entries in (recorded, current):
             entries.pop("train_file", None)
             for phase in (entries, *entries.get("records_of_phases", ())):
                 for name in ("input_files", "vocab_file"):  # what the records were made of
                     phase.get("records", {}).pop(name, None)
-    else:
-        raise ValueError(
-            f"run_dir={path} was trained on other data: the content of its training data has changed "
-            "since. Restore the data to resume it, or choose a new folder."
-        )
     if "eval" in data:
         _compare_evaluations(path, data["eval"], current_data.get("eval"), current)
+    return False
 
 
 def _compare_evaluations(path, evaluated, evaluated_now, current):

@@ -239,7 +239,7 @@ class RunDirectory:
         if not evaluations:
             return "it was not evaluated while it trained"
         metric = self.config.best_metric or self.task().best_metric
-        return f"its {metric} was not a number in any of {evaluations} evaluations"
+        return f"its {metric} was not a number in any of {evaluations} evaluations, or best.json was deleted"
 
     def load_checkpoint(self, which: str | int | None = None):
         """Task and model with a checkpoint's weights, in float32, and which checkpoint it was.

@@ -72,6 +72,7 @@ class TrainingState:
         self._sums = sums and [np.asarray(value) for value in sums]
         if "best" in state:
             self._best.restore(state["best"])
+            self._best.observe_index(self._run.checkpoints, self.step, state["phase"])
             self._require_best_checkpoint()
 
     def _require_best_checkpoint(self):

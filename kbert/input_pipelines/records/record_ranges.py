@@ -36,15 +36,23 @@ def ranges(manifest: Manifest) -> dict[str, tuple[int, int]]:
         known["masked_lm_positions"] = (0, features["input_ids"].shape[-1] - 1)
     if choices := _dataset_list(manifest, "choices"):
         known[LABEL_FEATURE] = (0, len(choices) - 1)
-    if labels := _dataset_list(manifest, "labels"):
-        # With a label for every token, a negative label means that the token has none.
-        one_per_example = features.get(LABEL_FEATURE, ((), ()))[1] == ()
-        known[LABEL_FEATURE] = (0 if one_per_example else _SMALLEST, len(labels) - 1)
+    if LABEL_FEATURE in features and (labels := _dataset_list(manifest, "labels")):
+        known[LABEL_FEATURE] = _label_range(len(labels), features)
     return {
         name: known.get(name, (_SMALLEST, _LARGEST))
         for name, feature in features.items()
         if feature.dtype == "int32"
     }
+
+
+def _label_range(number, features):
+    """That of label ids, or of the 0 and 1 that tell which of several labels an example has."""
+    shape = features[LABEL_FEATURE].shape
+    is_for_tokens = "input_ids" in features and shape == features["input_ids"].shape
+    if shape == (number,) and not is_for_tokens:
+        return 0, 1
+    # With a label for every token, a negative label means that the token has none.
+    return _SMALLEST if shape else 0, number - 1
 
 
 def _dataset_list(manifest, name):

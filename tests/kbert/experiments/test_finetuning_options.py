@@ -19,6 +19,7 @@ from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.tasks import TASKS
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from kbert.tasks.sequences.sequence_regression import SequenceRegression
+from kbert.tokenization.vocabulary import Vocabulary
 from kbert.training.phases import Phase, Plan
 from tests.conftest import LABELS, tiny_encoder_config, tiny_finetuning_config
 from tests.kbert.runs.written_run import written_run
@@ -83,7 +84,7 @@ def test_the_same_command_again_finds_the_same_split(split_run, pretraining_run,
     _, again = finetune(config, run.path, labelled_files[0], init_checkpoint=pretraining_run.path)
     assert again["loss"] == pytest.approx(metrics["loss"], abs=1e-6)
     other = dataclasses.replace(config, dev_split_seed=1)
-    with pytest.raises(ValueError, match="content of its training data has changed"):
+    with pytest.raises(ValueError, match=r"it differs in dev_split_seed .was 0, now 1."):
         finetune(other, run.path, labelled_files[0], init_checkpoint=pretraining_run.path)
 
 
@@ -163,6 +164,13 @@ def test_the_activation_of_sparse_vectors_makes_no_score(vocabulary, tmp_path):
         ):
             assert start.activation == expected
             assert SequenceRegression().with_activation(start.activation).activation == expected
+    data = {"sentence": ["a", "b"] * 4, "label": ["0", "1"] * 4}
+    config = dataclasses.replace(scorer.config, dataset=DatasetConfig(text="sentence"))
+    changes = {"fingerprint": vocabulary.tokens[::-1], "do_lower_case": vocabulary.tokens}
+    for name, tokens in changes.items():  # a run from random weights goes on with its own vocabulary
+        other = Vocabulary(tokens, do_lower_case=name == "fingerprint")
+        with pytest.raises(ValueError, match=rf"holds another run; .* vocabulary\.{name} \(was "):
+            finetune(config, scorer.path, data, vocabulary=other)
 
 
 @pytest.mark.parametrize(

@@ -83,8 +83,15 @@ def test_the_index_names_the_best(tmp_path):
         "step": 3, "metric": "f1", "value": 0.5, "metrics": {"f1": 0.5, "confusion": [[1, 2]]},
     }  # fmt: skip
     assert [path.name for path in tmp_path.iterdir()] == ["best.json"]
+    resumed = BestCheckpoint("f1", True)
+    for step in (2, 3):  # that of a checkpoint tells nothing of a later one
+        assert resumed.step is None
+        resumed.observe_index(tmp_path, step, phase=0)
+    assert resumed.state() == best.state()
+    assert resumed.observe(3, {"f1": 0.4}) and resumed.recorded() == (3, {"f1": 0.4}), "of other data"
     (tmp_path / "best.json").write_text("{")
-    assert indexed_step(tmp_path) is None
+    resumed.observe_index(tmp_path, 3, phase=0)
+    assert indexed_step(tmp_path) is None and resumed.step == 3
     with pytest.raises(ValueError, match="best.json is broken; delete it, and name a checkpoint"):
         read_index(tmp_path)
     best.forget()

@@ -171,6 +171,9 @@ def test_other_training_data_are_refused_and_the_same_under_another_name_taken(t
         ValueError, match="was trained on other data: the content of its training data has ch"
     ):
         RunDirectory.create_or_resume(*arguments, of_data("b", "e"), vocabulary)
+    fewer = tiny_pretraining_config(max_eval_steps=1)
+    with pytest.raises(ValueError, match=r"in max_eval_steps .was .*; the content of its training data\. "):
+        RunDirectory.create_or_resume(tmp_path / "run", fewer, of_data("b", "e"), vocabulary)
     RunDirectory.create_or_resume(*arguments, of_data("a", "f"), vocabulary)
     assert "was evaluated on other data so far" in caplog.text
 

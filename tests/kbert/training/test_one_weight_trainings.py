@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import shutil
 import signal
 
 import pytest
@@ -11,6 +12,7 @@ from kbert.cli.signals import StoppedBySignal
 from kbert.config import OptimizerConfig, to_dict
 from kbert.runs import checkpoint
 from kbert.runs.metrics_file import read_metrics
+from kbert.runs.run_directory import RunDirectory
 from kbert.training.measuring.progress import TrainingProgress
 from tests.kbert.training import one_weight
 from tests.kbert.training.run_contents import assert_same_runs, numbers, signal_after_call
@@ -47,6 +49,13 @@ def test_all_that_is_due_comes_at_its_step(whole):
     ]  # fmt: skip
     saved = {checkpoint.parse_step(path) for path in checkpoint.list_checkpoints(run.checkpoints)}
     assert {6, 12, 14} <= saved
+
+
+def test_a_run_that_is_no_longer_evaluated_keeps_its_best(whole, tmp_path):
+    run = RunDirectory(shutil.copytree(whole[1].path, tmp_path / "run"))
+    phase = dataclasses.replace(one_weight.phase_of(CONFIG, STEPS), evaluations={})
+    assert one_weight.train_phases(run.path, CONFIG, [phase])[0] is None
+    assert run.checkpoint("best").name == whole[1].checkpoint("best").name == "step-00000014"
 
 
 @pytest.mark.parametrize(("every", "evaluated"), [(5, [5, 8]), (6, [8])])

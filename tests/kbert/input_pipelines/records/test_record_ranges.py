@@ -94,3 +94,10 @@ def test_a_label_for_every_token_may_be_below_zero_where_none_is_asked_for():
     assert wrong_numbers(columns, manifest) is None
     columns["label_ids"][1, 3] = 2
     assert wrong_numbers(columns, manifest) == "label_ids holds 2, expected -2147483648 to 1"
+
+
+@pytest.mark.parametrize("labels", [["toxic"], list("abcdefgh")])
+def test_several_labels_are_each_0_or_1(labels):
+    features = encoder_features(4) | {"label_ids": Feature("int32", (len(labels),))}
+    manifest = Manifest("topics", features, (), {"size": 9}, {"dataset": {"labels": labels}})
+    assert ranges(manifest)["label_ids"] == (0, 1)
