@@ -21,8 +21,13 @@ from kbert.files.near_names import did_you_mean, near_names
 from kbert.files.text_file import bounded_lines, read_lines
 from kbert.input_pipelines.data_in_memory import column_names, is_missing, read_rows
 from kbert.input_pipelines.file_problems import MOST_ROWS, FileProblems
-from kbert.input_pipelines.json_rows import NotLines, parse_object, require_column
-from kbert.input_pipelines.labelled_files import read_header, stream_records, whole_choices
+from kbert.input_pipelines.json_rows import NotLines, parse_object
+from kbert.input_pipelines.labelled_files import (
+    read_header,
+    stream_examples,
+    stream_records,
+    whole_choices,
+)
 from kbert.input_pipelines.tables.table_paths import find_format, source_files
 
 _LOOKED_AT = 20  # of the first texts of a file
@@ -47,22 +52,37 @@ def has_columns(path: str | Path, dataset: DatasetConfig | None = None) -> bool:
     return file_format is not None and FORMATS[file_format].has_header
 
 
-def count_rows(path: str | Path, dataset: DatasetConfig | None = None) -> int:
-    """The number of rows of a file with columns. Raises ValueError where it cannot be read."""
-    return sum(1 for _ in _read_records(path, _with_own_format(path, dataset), ()))
+def has_rows(path: str | Path, dataset: DatasetConfig | None = None) -> bool:
+    """Whether a file is read by columns, in one of `FORMATS`; else each line is a text. As `has_columns`."""
+    return find_format(path, _with_own_format(path, dataset).file_format) is not None
+
+
+def count_rows(
+    path: str | Path, dataset: DatasetConfig | None = None, inputs: Collection[tuple[str, ...]] = ()
+) -> int:
+    """The number of rows of a file that `has_rows`, for a model of which nothing more is known.
+
+    Args:
+      path, dataset: as for `examples_from_columns`.
+      inputs: the columns of one of these must be there, where the file has a header.
+
+    Raises:
+      ValueError: where the file cannot be read, or has other columns.
+    """
+    own = _with_own_format(path, dataset)
+    if inputs and has_columns(path, dataset):
+        _find_columns(_header(path, own, inputs), path, inputs, own, _LINES_ADVICE)
+    return sum(1 for _ in _read_records(path, own, inputs))
 
 
 def examples_of_file(
     path: str | Path, inputs: Sequence[tuple[str, ...]], dataset: DatasetConfig | None = None
 ) -> Iterator[dict]:
-    """The examples of a file, whatever its format: as `examples_from_columns` reads it if it `has_columns`,
-    else as `examples_from_lines`. Their arguments and errors."""
-    if has_columns(path, dataset):
+    """The examples of a file: as `examples_from_columns` reads it if it `has_rows`, else as
+    `examples_from_lines`. Their arguments and errors."""
+    if has_rows(path, dataset):
         return examples_from_columns(path, inputs, dataset)
-    dataset = _with_own_format(path, dataset)
-    if find_format(path, dataset.file_format) == "jsonl":
-        return _json_lines(inputs, path, dataset)
-    return examples_from_lines(inputs, _lines(path, dataset), str(path))
+    return examples_from_lines(inputs, _lines(path, dataset or DatasetConfig()), str(path))
 
 
 def with_checked_texts(
@@ -88,31 +108,42 @@ def with_checked_texts(
 def examples_from_columns(
     path: str | Path, inputs: Collection[tuple[str, ...]], dataset: DatasetConfig | None = None
 ) -> Iterator[dict]:
-    """The examples of a file with columns; other columns than those of inputs and `id` are not read.
+    """The examples of a file that `has_rows`; other columns than those of inputs and `id` are not read.
 
     `text`, `text_pair` and `choices` stand in the columns that the dataset names, else in columns of these
     names, as all other inputs do. Choices in the dataset's columns begin with its `text_pair`, as in
     training. A second text without a value is left out of its example, see `with_values`.
 
     Args:
-      path: of a file that `has_columns`.
+      path: the file; in JSON lines the keys of each row are its columns.
       inputs: the inputs of each signature of the task that answers texts.
       dataset: of the run's config, whose files had such columns.
 
     Raises:
-      ValueError: at once, for a file that has the columns of no signature; while it is read, as
-        `stream_records` and `read_rows` do.
+      ValueError: at once, for a file whose header has the columns of no signature; while it is read, for
+        such a row, and as `stream_examples` does.
     """
-    dataset = _with_own_format(path, dataset)
+    own = _with_own_format(path, dataset)
+    columns = None
+    if has_columns(path, dataset):
+        with _naming_format(path, own):
+            advice = "" if own.file_format else _LINES_ADVICE
+            columns = _match_columns(_header(path, own, inputs), path, inputs, own, advice)
+    return _rows_with_inputs(path, inputs, own, columns)
+
+
+def _rows_with_inputs(path, inputs, dataset, columns):
+    by_keys: dict[tuple, dict] = {}  # of rows without a header
+
+    def read(record, label, where):
+        keys = tuple(record) if columns is None else ()
+        if keys not in by_keys:
+            by_keys[keys] = columns or _match_columns([*keys], where, inputs, dataset)
+        return _written(_example(record, by_keys[keys], path), where)
+
+    read_columns, known = _names_in(columns or {}), _known(dataset, inputs)
     with _naming_format(path, dataset):
-        return _rows_with_inputs(path, inputs, dataset)
-
-
-def _rows_with_inputs(path, inputs, dataset):
-    advice = "" if dataset.file_format else _LINES_ADVICE
-    columns = _match_columns(_header(path, dataset, inputs), path, inputs, dataset, advice)
-    records = _read_records(path, dataset, inputs, _names_in(columns))
-    return (_written(_example(record, columns, path), where) for where, record in records)
+        yield from stream_examples(path, dataset, read_columns, read, with_labels=False, optional=known)
 
 
 def examples_from_table(
@@ -130,7 +161,7 @@ def examples_from_table(
     """
     name = "the data"
     header = list(map(str, column_names(table) or ()))
-    columns = _match_columns(header, name, inputs, dataset or DatasetConfig(), "")
+    columns = _match_columns(header, name, inputs, dataset or DatasetConfig())
     rows = read_rows(table, name, _names_in(columns))
     examples = [_example(row, columns, name) for row in rows]
     for number, example in enumerate(examples, start=1):
@@ -181,18 +212,10 @@ def texts_and_pairs(
       ValueError: as `examples_from_columns` and `examples_from_lines` do; while it is read, for a row without
         a text.
     """
-    own = _with_own_format(path, dataset)
-    is_json = find_format(path, own.file_format) == "jsonl"
-    if not has_columns(path, dataset) and not is_json:
-        return map(_text_and_pair, _lines_of_text(_lines(path, own), path))
-    if is_json:
-        lines = _json_lines([("text",)], path, own)
-        examples = (
-            _by_input(example, dataset or DatasetConfig(), f"{path} row {number}")
-            for number, example in enumerate(lines, start=1)
-        )
-    else:
-        examples = examples_from_columns(path, [("text",), ("text", "text_pair")], dataset)
+    if not has_rows(path, dataset):
+        lines = _lines(path, dataset or DatasetConfig())
+        return map(_text_and_pair, _lines_of_text(lines, path))
+    examples = examples_from_columns(path, [("text",), ("text", "text_pair")], dataset)
 
     def rows():
         for number, example in enumerate(examples, start=1):
@@ -207,16 +230,6 @@ def texts_and_pairs(
 def _text_and_pair(line):
     pair = _PAIR.match(line.strip())
     return pair.groups() if pair else (line, None)
-
-
-def _by_input(example, dataset, where) -> dict:
-    """`text` and `text_pair` of an object, which stand under the dataset's keys or under their own."""
-    if "text" not in example:
-        require_column(example, dataset.text, where)
-        _require_no_words(example, where, dataset)
-    keys = {"text": (dataset.text, "text"), "text_pair": (dataset.text_pair, "text_pair")}
-    own = {name: [key for key in names if key in example] for name, names in keys.items()}
-    return {name: example[names[0]] for name, names in own.items() if names}
 
 
 def _with_own_format(path, dataset) -> DatasetConfig:
@@ -263,11 +276,6 @@ def _lines(path, dataset):
     return (line.removesuffix("\r") for line in read_lines(path, dataset.encoding))
 
 
-def _json_lines(inputs, path, dataset):
-    with _naming_format(path, dataset):
-        yield from examples_from_lines(inputs, _lines(path, dataset), str(path), json_lines=True)
-
-
 def _read_records(path, dataset, inputs, columns=()):
     return stream_records(path, dataset, columns, with_labels=False, optional=_known(dataset, inputs))
 
@@ -275,8 +283,9 @@ def _read_records(path, dataset, inputs, columns=()):
 _LINES_ADVICE = " A file with a text in each line, and no columns, has another ending, such as .txt."
 
 
-def _match_columns(header, file, inputs, dataset, advice=_LINES_ADVICE) -> dict[str, str | tuple[str, ...]]:
-    """input -> its column, or its columns, for all that the file has."""
+def _find_columns(header, file, inputs, dataset, advice="") -> dict[str, str | tuple[str, ...]]:
+    """input -> its column, or its columns, for all that the file has. ValueError where no signature has its
+    own."""
     named = {"text": dataset.text, "text_pair": dataset.text_pair, "choices": dataset.choices}
     columns: dict[str, str | tuple[str, ...]] = {}
     for name in dict.fromkeys(name for names in inputs for name in names):
@@ -290,6 +299,12 @@ def _match_columns(header, file, inputs, dataset, advice=_LINES_ADVICE) -> dict[
             f"{file} has the columns {str(header)[:500]}; expected "
             f"{_expected(inputs, named)}.{_near(header, inputs, named)} Rename its columns.{advice}"
         )
+    return columns
+
+
+def _match_columns(header, file, inputs, dataset, advice="") -> dict[str, str | tuple[str, ...]]:
+    """As `_find_columns`, with what choices begin with and the `id`. It judges what is not read, too."""
+    columns = _find_columns(header, file, inputs, dataset, advice)
     if columns.get("text") == dataset.text:
         _require_no_words(header, file, dataset)
     if columns.get("choices") == dataset.choices and dataset.text_pair:
@@ -405,20 +420,18 @@ def examples_from_lines(
     inputs: Sequence[tuple[str, ...]],
     lines: Iterable[str],
     source: str,
-    json_lines: bool = False,
     most_problems: int = MOST_ROWS,
 ) -> Iterator[dict]:
     """The examples of lines.
 
     A line is a text, also of a task on pairs that answers texts beside them; or two texts with a tab between
     them for a task on pairs, and where pairs are answered beside texts; or a JSON object, whose keys are the
-    inputs, for other tasks and with `json_lines`. Between objects lines may be blank.
+    inputs, for other tasks. Between objects lines may be blank.
 
     Args:
       inputs: the inputs of each signature of the task that answers texts; the first is the usual one.
       lines: the lines.
       source: where they are from, for messages.
-      json_lines: whether every line is a JSON object.
       most_problems: with 1 the first line of another form is an error at once, where somebody waits for the
         answer to each line.
 
@@ -426,7 +439,7 @@ def examples_from_lines(
       ValueError: for lines of another form; the message names `source` and all of them up to
         `most_problems`.
     """
-    number_of_texts = None if json_lines else _TEXTS_OF_A_LINE.get(inputs[0])
+    number_of_texts = _TEXTS_OF_A_LINE.get(inputs[0])
     problems = FileProblems(source, most_problems)
     if number_of_texts and ("text",) in inputs and all("text" in names for names in inputs):
         lines = _lines_of_text(lines, source)

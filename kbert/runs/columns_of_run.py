@@ -12,12 +12,12 @@ from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.input_pipelines.unlabelled_files import (
     count_rows,
     examples_of_file,
-    has_columns,
+    has_rows,
     with_checked_texts,
 )
 from kbert.runs.run_file import RUN_FILE, holds_run, require_no_config
 from kbert.tasks.file_columns import (
-    ALWAYS_TAKEN,
+    ANY_INPUTS,
     check_file,
     check_texts,
     require_read,
@@ -58,18 +58,18 @@ def count_inputs_of_run(path, run_dir) -> int:
     """Reads a file of texts once, and refuses one that the model cannot answer; the number of its examples.
 
     Args:
-      path: a file with columns, of JSON lines or of lines, as `kbert predict` takes it.
-      run_dir: the run directory, or where a checkpoint of others lies; of that only is known that it takes a
-        text, or a question with its context.
+      path: a file of rows or of lines, as `kbert predict` takes it.
+      run_dir: the run directory, or where a checkpoint of others lies; of that only is known that it takes
+        one of `ANY_INPUTS`.
 
     Raises:
       ValueError: as `examples_of_file` does.
     """
     task, task_config, dataset = _recorded_task(run_dir) if holds_run(run_dir) else (None, {}, None)
-    inputs = task_inputs(task, task_config) if task else () if holds_run(run_dir) else ALWAYS_TAKEN
-    if not inputs and has_columns(path, dataset):
-        return count_rows(path, dataset)
-    examples = examples_of_file(path, inputs or ALWAYS_TAKEN, dataset)
+    inputs = task_inputs(task, task_config) if task else ()
+    if not inputs and has_rows(path, dataset):
+        return count_rows(path, dataset, () if holds_run(run_dir) else ANY_INPUTS)
+    examples = examples_of_file(path, inputs or ANY_INPUTS, dataset)
     return sum(1 for _ in with_checked_texts(examples, path, dataset, inputs and task and task_files(task)))
 
 

@@ -60,8 +60,8 @@ _SIGNATURES: dict[str, dict | Callable] = {
     "late_interaction": _TOKEN_VECTORS,
 }
 RAW_SCORES = "raw_scores"  # the setting of answers that an activation makes, see `Serving.raw_answer`
-# Every task of kbert that answers texts takes at least one of these.
-ALWAYS_TAKEN = (_TEXT, ("question", "context"))
+# Every task of kbert that answers texts takes one of these.
+ANY_INPUTS = (_TEXT, ("text", "choices"), ("question", "context"))
 
 
 def signature_inputs(task: str, takes_pairs: bool | None = None) -> tuple[tuple[str, ...], dict]:

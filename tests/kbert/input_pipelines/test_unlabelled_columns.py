@@ -68,6 +68,13 @@ def test_columns_are_those_of_the_run_and_else_those_of_the_inputs(tmp_path):
     assert list(examples_from_columns(plain, INPUTS, dataset)) == [{"text": "b", "text_pair": "t"}]
     table = write_parquet(tmp_path / "a.parquet", pa.table({"body": ["b"], "stars": [1]}))
     assert list(examples_from_columns(table, INPUTS, dataset)) == [{"text": "b"}]
+    lines = tmp_path / "a.jsonl"  # whose rows may have other keys each
+    lines.write_text('{"body": "b", "title": null, "stars": 1}\n\n{"id": 7, "text": "c", "text_pair": "d"}\n')
+    expected = [{"text": "b"}, {"text": "c", "text_pair": "d", "id": 7}]
+    assert list(examples_of_file(lines, INPUTS, dataset)) == expected
+    lines.write_text('{"body": "b"}\n{"text": "a", "text_pear": "b"}\n{"bodi": "b"}\n')
+    with pytest.raises(ValueError, match="'text_pear', which is not read(.|\n)*line 3 has the columns"):
+        list(examples_of_file(lines, INPUTS, dataset))
 
 
 def test_a_second_text_that_no_model_of_single_texts_reads_is_said(tmp_path, caplog):
@@ -171,7 +178,7 @@ def test_texts_and_pairs_of_json_lines(tmp_path, name):
     with pytest.raises(ValueError, match="row 2 has no text under 'text'"):
         list(texts_and_pairs(tmp_path / name))
     (tmp_path / name).write_text('{"txt": "a"}\n')
-    with pytest.raises(ValueError, match="row 1 has no column 'text'; .* Did you mean 'txt'"):
+    with pytest.raises(ValueError, match=r"line 1 has the columns \['txt'\].* Did you mean 'txt'"):
         list(texts_and_pairs(tmp_path / name))
 
 

@@ -30,12 +30,15 @@ def test_files_of_the_run_pass_and_others_do_not(run_dir, labelled_files, tmp_pa
             require(other, run_dir)
 
 
-@pytest.mark.parametrize("header", ["text,Context,n", "text,questions,n", "question,context,txt"])
-def test_columns_that_another_kind_of_model_reads_are_no_slips(tmp_path, header):
+@pytest.mark.parametrize(
+    "header", ["text,Context,n", "text,questions,n", "question,context,txt", "text,text_pair,n"]
+)
+def test_columns_that_another_kind_of_model_reads_are_no_slips(tmp_path, header, caplog):
     """Of a checkpoint of others is known later what it reads."""
     file = tmp_path / "rows.csv"
     file.write_text(f"{header}\na,b,c\n")
     assert count_inputs_of_run(file, tmp_path / "checkpoint") == 1
+    assert not caplog.text
     file.write_text("Text\na\n")
     with pytest.raises(ValueError, match="Text"):
         count_inputs_of_run(file, tmp_path / "checkpoint")
