@@ -83,7 +83,12 @@ class PretrainingConfig(TrainingConfig):
                 self.require_read(name)
 
     def require_read(self, name: str):
-        """Also where each phase has its own."""
+        """Also where each phase has its own, and steps of warm-up where time ends the run."""
+        require(
+            not (name == "num_warmup_steps" and self.num_warmup_steps and self.optimizer.decay == "budget"),
+            f'num_warmup_steps={self.num_warmup_steps} is not read with optimizer.decay="budget"; make it 0, '
+            "and set optimizer.budget_warmup_proportion instead.",
+        )
         if not self.phases or not (own := _PHASE_SETTINGS.get(name)):
             return
         require(

@@ -11,6 +11,7 @@ from pathlib import Path
 from absl import logging
 
 from kbert.checkpoints import GOOGLE, KBERT, MODEL_GARDEN, formats, google_tf1
+from kbert.checkpoints.hugging_face import hub
 from kbert.config import to_dict
 from kbert.files.json_file import read_json_object
 from kbert.files.whole_file import write_json
@@ -32,6 +33,7 @@ _WEIGHT_FILES = (
     "variables/variables.data-*",
 )
 _MODULES = "[0-9]_*"  # folders of a sentence-transformers model
+_SETTINGS = (*hub.SMALL_FILES, "assets/vocab.txt")
 
 
 def describe_run(config, arguments: dict) -> dict:
@@ -56,7 +58,7 @@ def describe_run(config, arguments: dict) -> dict:
         | {_INIT: normalized_path(init and str(init))},
         "allow_unmatched": [str(name) for name in arguments.get("allow_unmatched") or ()],
         "content": {
-            _INIT: None if start["from_scratch"] else content_digest(init),
+            _INIT: content_digest(init, with_weights=not start["from_scratch"]),
             _TEACHER: content_digest(config.distillation and config.distillation.teacher),
         },
         "vocabulary": vocabulary and vocabulary.describe(),
@@ -131,7 +133,7 @@ def _require_same_start(run_dir, recorded, description):
     paths = {_INIT: description["start"][_INIT], _TEACHER: distillation.get(_TEACHER)}
     for name, digest in description["content"].items():
         before = recorded["content"][name]
-        if before and digest and before != digest:
+        if before and digest and not digest.startswith(before):  # older versions kept that of weights alone
             raise ValueError(
                 f"{run_dir} is finished, but the {name} {paths[name]} has changed since it was trained: its "
                 f"content was {before}, now it is {digest}. Delete the folder to train it again from what is "
@@ -152,39 +154,51 @@ def write_result(run_dir, description: dict, metrics: dict):
     write_json({"asked": description, "metrics": json_ready(metrics)}, Path(run_dir) / FILE_NAME)
 
 
-def content_digest(path) -> str | None:
-    """A digest of the weights that a run would start from; another one when they were trained further.
+def content_digest(path, with_weights: bool = True) -> str | None:
+    """A digest of what a run would start from; another one when it was trained further, or changed by hand.
 
     A run of kbert costs nothing: its state.json names the step and the checksum of the weights. The files of
     other formats are read once by a process.
 
     Args:
       path: a checkpoint, as `kbert.checkpoints.formats.read_checkpoint` takes it; None for no checkpoint.
+      with_weights: False where only its vocabulary and settings are read.
 
     Returns:
-      16 hexadecimal digits; None where nothing can be compared: there is no such file or it is broken, or it
-      is a name such as hf://org/name@revision, for which no server is asked.
+      16 hexadecimal digits for the weights, and as many for the small files beside them; None where nothing
+      can be compared: there is no such file or it is broken, or it is a name such as hf://org/name@revision,
+      for which no server is asked.
     """
     if path is None:
         return None
     try:
-        content = _content(Path(path), formats.detect_format(path))
+        weights, settings = _content(Path(path), formats.detect_format(path))
     except (ValueError, OSError):  # whoever reads the checkpoint says what is wrong with it
         return None
-    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16] if content else None
+    if with_weights and not weights:
+        return None
+    contents = [weights, settings] if with_weights else [settings]
+    digests = [hashlib.sha256(json.dumps(each).encode()).hexdigest()[:16] for each in contents if each]
+    return "".join(digests) or None
 
 
 def _content(path, checkpoint_format):
+    """(what tells the weights, what tells vocabulary and settings, which a run never changes), JSON-ready."""
     if checkpoint_format == KBERT:
         state = checkpoint.read_state(run_directory.RunDirectory(path).checkpoint())
-        return [state["step"], state["files"][checkpoint.WEIGHTS_FILE]]
+        return [state["step"], state["files"][checkpoint.WEIGHTS_FILE]], []
     is_tensorflow = checkpoint_format in (GOOGLE, MODEL_GARDEN)
     if is_tensorflow and (prefix := google_tf1.checkpoint_prefix(path)):  # a SavedModel has none
-        files = sorted(prefix.parent.glob(f"{prefix.name}.*-of-*"))
+        path, files = prefix.parent, sorted(prefix.parent.glob(f"{prefix.name}.*-of-*"))
     else:
         files = []
         for folder in (path, *sorted(path.glob(_MODULES))):
             files += next(filter(None, (sorted(folder.glob(pattern)) for pattern in _WEIGHT_FILES)), [])
+    beside = [file for pattern in _SETTINGS for file in sorted(path.glob(pattern))]
+    return _digests(files), _digests(beside)
+
+
+def _digests(files):
     stats = [(file, file.stat()) for file in files]
     return [[f.name, stat.st_size, _file_digest(f, stat.st_size, stat.st_mtime_ns)] for f, stat in stats]
 

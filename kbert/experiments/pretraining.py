@@ -12,6 +12,7 @@ from kbert.experiments import pretraining_run, show_lines
 from kbert.experiments.init import Init, require_place
 from kbert.input_pipelines.records.record_folders import PretrainingRecords
 from kbert.manifest import read_manifest
+from kbert.runs.run_directory import run_to_resume
 from kbert.tokenization.vocabulary_files import read_vocabulary
 
 
@@ -67,8 +68,12 @@ def pretrain(
     settled.require_settings_read()
     phases = open_records(settled, input_dir, eval_input_dir)
     init = Init(init_checkpoint, do_lower_case, unmatched_patterns(allow_unmatched))
-    if settled.encoder is None and not init.for_student(settled.distillation).checkpoint:
-        raise ValueError('the config names no encoder; add for example encoder = "bert_mini".')
+    has_encoder = settled.encoder or init.for_student(settled.distillation).checkpoint
+    if not has_encoder and not run_to_resume(run_dir):  # a run says what is given otherwise than before
+        raise ValueError(
+            "the config names no encoder: give init_checkpoint, for example bert-base-uncased, or for random "
+            'weights an encoder in the config, such as encoder = "bert_mini".'
+        )
     records = phases[0].train
     vocabulary = read_vocabulary(records.directory, records.manifest.vocabulary)
     init.require_casing(vocabulary, records.directory)

@@ -25,7 +25,7 @@ _OF_ENCODER = (
     "config.json vocab.txt vocab.json merges.txt sentencepiece.bpe.model spiece.model tokenizer.json "
     "tokenizer_config.json added_tokens.json special_tokens_map.json sentence_*_config.json"
 )
-_SMALL_FILES = (
+SMALL_FILES = (
     *(f"{folder}{name}" for folder in _ENCODERS for name in _OF_ENCODER.split()),
     # What a folder is refused for: it answers otherwise than its weights alone.
     "adapter_config.json",
@@ -120,7 +120,7 @@ def download(name: str) -> Path:
     from huggingface_hub import errors
 
     repository, revision = match["repository"], match["revision"]
-    patterns = _SMALL_FILES
+    patterns = SMALL_FILES
     try:
         for weights in _WEIGHTS:
             patterns = (*patterns, *weights)

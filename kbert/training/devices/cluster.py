@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 _JOBS = ("chief", "worker")
-_FIRST_PORT = 8888
+_FIRST_PORT, _PORTS_OF_JOBS = 8888, 20_000  # below those that Linux gives to connections
 _EXAMPLE = '{"cluster": {"worker": ["host1:8888", "host2:8888"]}, "task": {"type": "worker", "index": 0}}'
 
 
@@ -139,7 +139,8 @@ def own_cluster(cluster: str, environment: Mapping[str, str] = os.environ) -> Cl
 def slurm_tf_config(environment: Mapping[str, str] = os.environ) -> str:
     """The TF_CONFIG of a task of a Slurm step: all tasks are workers, in the order of their ranks.
 
-    The first task of each node has port 8888, the other tasks of the node have the next ports.
+    The first task of each node has a port that follows from the job, as two jobs may share a node; the other
+    tasks of the node have the next ports.
 
     Args:
       environment: has SLURM_PROCID, SLURM_STEP_NODELIST and SLURM_STEP_TASKS_PER_NODE, as srun sets them.
@@ -165,8 +166,9 @@ def slurm_tf_config(environment: Mapping[str, str] = os.environ) -> str:
             f"cluster=slurm: SLURM_STEP_NODELIST has {len(nodes)} nodes {nodes}, but "
             f"SLURM_STEP_TASKS_PER_NODE has {len(tasks)}: {tasks}."
         )
+    first = _FIRST_PORT + int(environment.get("SLURM_JOB_ID", 0)) % _PORTS_OF_JOBS
     addresses = [
-        f"{node}:{_FIRST_PORT + n}" for node, number in zip(nodes, tasks, strict=True) for n in range(number)
+        f"{node}:{first + n}" for node, number in zip(nodes, tasks, strict=True) for n in range(number)
     ]
     task = {"type": "worker", "index": int(environment["SLURM_PROCID"])}
     return json.dumps({"cluster": {"worker": addresses}, "task": task})

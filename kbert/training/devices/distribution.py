@@ -60,11 +60,15 @@ def _mirrored(gpus, num_devices):
     (cpu,) = tf.config.list_physical_devices("CPU")
     if num_devices and num_devices > 1 and tf.config.get_logical_device_configuration(cpu) is None:
         logical = [tf.config.LogicalDeviceConfiguration() for _ in range(num_devices)]
-        tf.config.set_logical_device_configuration(cpu, logical)
+        with contextlib.suppress(RuntimeError):  # TensorFlow has been used: too late
+            tf.config.set_logical_device_configuration(cpu, logical)
     cpus = tf.config.list_logical_devices("CPU")
     wanted = num_devices or len(cpus)
     if wanted > len(cpus):
-        raise ValueError(f"num_devices={wanted}, but this process has only {len(cpus)} CPU devices.")
+        raise ValueError(
+            f"num_devices={wanted}, but this process has only {len(cpus)} CPU devices: a CPU is divided "
+            "before TensorFlow is first used. Start a new process, or give a smaller num_devices."
+        )
     return _mirrored_strategy(*(device.name for device in cpus[:wanted]))
 
 

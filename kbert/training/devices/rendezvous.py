@@ -125,13 +125,11 @@ class _Answers:
 
 def _listen(cluster):
     port = int(cluster.addresses[cluster.own].rpartition(":")[2])
-    listener = socket.socket()
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # after a run that has just ended
+    both = socket.has_dualstack_ipv6()  # as TensorFlow listens
+    family = socket.AF_INET6 if both else socket.AF_INET
     try:
-        listener.bind(("", port))
-        listener.listen()
+        return socket.create_server(("", port), family=family, dualstack_ipv6=both)
     except OSError as error:
-        listener.close()
         reason, way = error.strerror, "name"
         if error.errno == errno.EADDRINUSE:
             reason = "another process listens there"
@@ -140,7 +138,6 @@ def _listen(cluster):
             f"TF_CONFIG: port {port} of {worker_name(cluster.own)} ({cluster.addresses[cluster.own]}) cannot "
             f"be opened: {reason}; {way} another port on all workers."
         ) from None
-    return listener
 
 
 def _ask(cluster, worker, process) -> str | None:

@@ -884,6 +884,10 @@ def test_a_dataclass_takes_no_text_for_a_truth_value():
             "optimizer.learning_rate=0.001 is read by no phase",
         ),
         (
+            {"optimizer": {"decay": "budget", "train_minutes": 60}, "num_warmup_steps": 500},
+            'num_warmup_steps=500 is not read with optimizer.decay="budget"; make it 0, and set optimizer.',
+        ),
+        (
             {"encoder": {"local_rope_theta": 8, "global_rope_theta": 9}},
             "local_rope_theta=8.0 is that of local attention, but there is none; leave it out, or set",
         ),

@@ -72,6 +72,24 @@ def test_the_digest_of_a_folder_is_that_of_its_weights(tmp_path, name):
     assert len(digests) == 2 and None not in digests
 
 
+def test_the_digest_follows_tokenizer_and_settings_too(tmp_path, finished):
+    save_file({"kernel": np.array([1.0])}, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text("{}")
+    before, weights = content_digest(tmp_path), content_digest(tmp_path)[:16]
+    (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": false}')
+    now = content_digest(tmp_path)
+    assert now != before and now.startswith(weights), "what older versions wrote is still the same start"
+    scratch = content_digest(tmp_path, with_weights=False)
+    assert weights + scratch == now
+    save_file({"kernel": np.array([2.0])}, tmp_path / "model.safetensors")
+    assert content_digest(tmp_path, with_weights=False) == scratch and content_digest(tmp_path) != now
+    run, ask = finished
+    write_result(run, ask(init_checkpoint=tmp_path, from_scratch=True), {"accuracy": 0.5})
+    (tmp_path / "vocab.txt").write_text("[PAD]")
+    with pytest.raises(ValueError, match="has changed since it was trained"):
+        finished_metrics(run, ask(init_checkpoint=tmp_path, from_scratch=True))
+
+
 def test_the_digest_of_googles_checkpoint_is_that_of_its_data(tmp_path):
     (tmp_path / "bert_config.json").write_text("{}")
     (tmp_path / "bert_model.ckpt.index").write_bytes(b"index")

@@ -147,7 +147,7 @@ PRETRAINING = {
     "fewer examples than a batch": ({"train_batch_size": 5000}, UNREAD, "examples, fewer than one batch"),
     "no whole shares": ({"train_batch_size": 3}, UNREAD, "=3 is not divisible by the 2 replicas"),
     "names of nothing": ({}, {"allow_unmatched": "cls.*"}, r"^allow_unmatched=cls.\* is for tensors of a ch"),
-    "no encoder": ({"encoder": None}, {}, "the config names no encoder; add"),
+    "no encoder": ({"encoder": None}, {}, "names no encoder: give init_checkpoint"),
     "a small table": ({"encoder": SMALL}, {}, "vocabulary has 22 tokens, but the encoder's vocab_size is 9"),
     "few positions": ({"encoder": SHORT}, {}, "has only max_position_embeddings=20; make shorter records"),
     "a swapped vocabulary": ({}, {"input_dir": "other"}, "is not the vocabulary that was written"),

@@ -9,6 +9,7 @@ from kbert.config import PhaseConfig
 from kbert.experiments import pretraining_run
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.pretraining import PhaseRecords, pretrain
+from kbert.files.whole_file import write_json
 from kbert.input_pipelines.records.record_folders import PretrainingRecords
 from kbert.manifest import read_manifest
 from kbert.runs.run_directory import RunDirectory
@@ -66,6 +67,14 @@ def test_held_out_records_that_are_masked_in_another_way_are_other_data(tmp_path
         other = PretrainingRecords(_written(tmp_path / name, with_masks=False, **{name: value}))
         assert other.manifest.fingerprint == plain.manifest.fingerprint
         assert _recorded(plain, other)["eval"] != _recorded(plain, plain)["eval"]
+
+
+def test_a_run_names_the_checkpoint_that_is_forgotten(pretraining_run, records_dir, tmp_path):
+    """Instead of asking for an encoder, which it has."""
+    run = RunDirectory(shutil.copytree(pretraining_run.path, tmp_path / "run"))
+    write_json(run.details | {"init_checkpoint": "bert"}, run.path / "run.json")
+    with pytest.raises(ValueError, match="it differs in init_checkpoint .was 'bert', now None."):
+        pretrain(dataclasses.replace(run.config, encoder=None), run.path, records_dir / "train")
 
 
 def _written(folder, **settings):

@@ -59,6 +59,10 @@ def test_a_training_is_not_called_in_the_scope_of_a_strategy():
         ),
         ({"strategy": "multi_worker", "num_devices": 1}, "num_devices=1 works only with strategy=mirrored"),
         ({"strategy": "tpu", "tpu": "local", "num_devices": 1}, "num_devices=1 works only with strategy=mir"),
+        (
+            {"strategy": "mirrored", "num_devices": 64},
+            "num_devices=64, but this process has only 1 CPU devices: a CPU is divided before TensorFlow is",
+        ),
         ({"strategy": "mirrored", "num_devices": 0}, "num_devices=0 must be at least 1"),
         ({"num_devices": -1}, "num_devices=-1 must be at least 1"),
         (
@@ -90,6 +94,7 @@ def test_a_training_is_not_called_in_the_scope_of_a_strategy():
     ],
 )
 def test_what_cannot_be_is_refused(arguments, sentence):
+    tf.constant(0)  # TensorFlow's devices are made
     with pytest.raises(ValueError) as error:
         make_strategy(Devices(**arguments))
     assert sentence in str(error.value)
@@ -141,6 +146,8 @@ def test_slurm_tasks_are_workers_in_the_order_of_their_ranks():
         "task": {"type": "worker", "index": 2},
     }
     assert len(cluster.list_workers(json.dumps(made))) == 4
+    of_job = json.loads(cluster.slurm_tf_config(SLURM | {"SLURM_JOB_ID": "1020007"}))
+    assert of_job["cluster"]["worker"] == ["n9:8895", "n9:8896", "n10:8895", "gpu01:8895"]
     for layout in ("block:cyclic", "block,Pack", "NoPack"):
         assert json.loads(cluster.slurm_tf_config(SLURM | {"SLURM_DISTRIBUTION": layout})) == made
     with pytest.raises(ValueError, match="ranks are laid out as 'cyclic,Pack'; use srun"):

@@ -24,9 +24,9 @@ def fast(monkeypatch):
     monkeypatch.setattr(rendezvous, "_have_met", set())
 
 
-def clusters(number):
+def clusters(number, host="localhost"):
     """The `Cluster` of each of so many workers of this machine."""
-    addresses = {("worker", index): f"localhost:{port}" for index, port in enumerate(free_ports(number))}
+    addresses = {("worker", index): f"{host}:{port}" for index, port in enumerate(free_ports(number))}
     return [Cluster(worker, addresses) for worker in addresses]
 
 
@@ -43,6 +43,11 @@ def test_all_go_on_once_the_last_has_started():
         assert not waiting.done()
         assert meet(*others) == [None, None]
         waiting.result(timeout=5)
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="this machine has no IPv6")
+def test_workers_meet_at_addresses_of_ipv6():
+    assert meet(*clusters(2, "[::1]")) == [None, None]
 
 
 def test_a_worker_that_tensorflow_has_taken_over_has_started():
