@@ -63,6 +63,18 @@ def read_examples(inputs) -> tuple[list[Example], bool]:
     return [tuple(example) for example in inputs], False
 
 
+def require_one_reading(model, inputs) -> None:
+    """Refuses two texts in a list: to text-embeddings-inference a pair, to transformers' pipelines two texts.
+
+    A model of pairs alone leaves no doubt.
+    """
+    if _is_example(inputs) and len(inputs) == 2 and _signature(model, _TEXT):
+        raise invalid(
+            'inputs: two texts in a list may be a pair or two texts; send [["one", "two"]] or [["one"], '
+            '["two"]].'
+        )
+
+
 def _is_example(value) -> bool:
     return isinstance(value, list) and len(value) in (1, 2) and all(isinstance(text, str) for text in value)
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 # Examples that are read before the first is answered, for each example of a batch: the more there are, the
 # more alike are the lengths in a batch.
 _READ_AHEAD = 64
-_LARGEST_INT32 = (1 << 31) - 1
 _TO_DO = "fine-tune it first (kbert finetune), or take its vectors (kbert features)"
 _ABOUT = {RAW_SCORES: "labels and numbers"}
 
@@ -64,9 +63,6 @@ def answered(
     """
     require_settings(loaded, settings)
     chosen, settings = settings, loaded.task.serving.settings | settings
-    for setting, value in settings.items():
-        if isinstance(value, Integral):
-            settings[setting] = min(value, _LARGEST_INT32)  # sys.maxsize is a way to say all
     predictor = functools.cache(loaded.predictor)
     numbered, num_answered = enumerate(examples, start=first), 0
     while window := list(itertools.islice(numbered, read_ahead or _READ_AHEAD * batch_size)):

@@ -6,12 +6,14 @@ import numpy as np
 
 from kbert.cli.warn_once import warn_once
 from kbert.forked import require_own_tensorflow
-from kbert.inference.answers import require_text, require_texts
+from kbert.inference.answers import require_text, require_texts, require_top_k
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.loading import open_model
 from kbert.input_pipelines.data_in_memory import plain_values, shown
 from kbert.late_tensorflow import tf
 from kbert.tasks.signatures.signature import TRUNCATED
+
+_LARGEST_INT32 = (1 << 31) - 1
 
 
 class Predictor:
@@ -34,8 +36,8 @@ class Predictor:
       A list of answers, as `Serving.answer` returns them.
 
     Raises:
-      ValueError: when the task does not answer texts, an input is missing or unexpected, or the answer is
-        not finite.
+      ValueError: when the task does not answer texts, an input is missing, unexpected or of another type or
+        shape, or the answer is not finite.
 
     Examples:
       >>> import kbert
@@ -109,9 +111,8 @@ class Predictor:
 
     def _outputs(self, inputs):
         require_own_tensorflow()
-        tensors = [
-            tf.constant(inputs[name], dtype=dtype) for name, (dtype, _) in self._signature.inputs.items()
-        ]
+        declared = self._signature.inputs
+        tensors = [_tensor(name, inputs[name], *declared[name]) for name in declared]
         return {name: value.numpy() for name, value in self._run(*tensors).items()}
 
     @property
@@ -127,6 +128,22 @@ class Predictor:
                 f"{self.loaded.source} expects {', '.join(sorted(expected))}, but received "
                 f"{', '.join(sorted(received)) or 'nothing'}."
             )
+
+
+def _tensor(name, value, dtype, shape):
+    """The value of an input of a signature, or ValueError."""
+    if name == "top_k":
+        require_top_k(value)
+        value = min(value, _LARGEST_INT32)  # sys.maxsize is a way to say all
+    try:
+        tensor = tf.constant(value, dtype=dtype)
+        tensor.shape.assert_is_compatible_with(shape)
+        if dtype != "string" and not np.array_equal(tensor, value):  # TensorFlow lets numbers come round
+            raise ValueError
+    except (TypeError, ValueError) as error:
+        form = f" of the shape {shape}, with rows of one length" if shape else ""
+        raise ValueError(f"{name} is {shown(value)}; expected {dtype}{form}.") from error
+    return tensor
 
 
 def _column(name, values):

@@ -36,11 +36,13 @@ def sorted_labels(labels: Iterable[str]) -> tuple[str, ...]:
 
 
 def require_label_names(labels: Iterable[str]) -> tuple[str, ...]:
-    """The labels of a task as a tuple. ValueError for a text, whose letters would be labels, and for what are
-    no texts."""
+    """The labels of a task as a tuple. ValueError for a text, whose letters would be labels, for what are no
+    texts, and for an empty one, which answers have in the place of a label that does not hold."""
     names = labels if isinstance(labels, str) else tuple(labels)
-    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"labels={shown(names)}: expected the names of the labels in a list, each a text.")
+    if isinstance(names, str) or not all(isinstance(name, str) and name for name in names):
+        raise ValueError(
+            f"labels={shown(names)}: expected the names of the labels in a list, each a text, none empty."
+        )
     return names
 
 

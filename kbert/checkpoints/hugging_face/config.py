@@ -227,7 +227,7 @@ def label_names(names: dict, path) -> tuple[str, ...]:
     """The names of `id2label` in order. Raises ValueError for ids with gaps and what is no name."""
     ids = [str(index) for index in range(len(names))]
     if set(ids) != set(names) or not all(
-        type(name) in (str, int) and is_unicode(str(name)) for name in names.values()
+        type(name) in (str, int) and name != "" and is_unicode(str(name)) for name in names.values()
     ):
         raise ValueError(
             f"{path}: id2label should map the ids 0, 1, 2 ... to names, received {shown(names)}."

@@ -102,6 +102,8 @@ def test_one_path_takes_every_request(labels, vectors, ranking):
         assert ranking[0].post(path, ranked) == ranking[0].post("/rerank", ranked)
         rows = {"instances": [TEXT]}
         assert labels[0].post(path, rows) == labels[0].post("/v1/models/org/loud:predict", rows)
+        status, answer = labels[0].post(path, {"inputs": [TEXT, OTHER]})
+        assert status == 400 and "two texts in a list may be a pair or two texts" in answer["error"]
         status, answer = labels[0].post(path, {"inputs": TEXT, "raw_score": True})
         assert status == 400 and "did you mean raw_scores?" in answer["error"]
     assert labels[0].rest("GET", "/ping") == (200, {"status": "ok"})

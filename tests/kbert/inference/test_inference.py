@@ -129,11 +129,23 @@ def test_a_signature_without_answers_is_asked_for_outputs():
     assert len(of_queries(text=["jump", "the"])) == 2
 
 
-def test_a_predictor_takes_texts_alone():
+def test_a_predictor_takes_texts_alone_and_what_its_signature_declares():
     ask = Predictor(random_task_model(TASKS["masked_lm"]()))
     for text in (None, 5, math.nan, b"\xff bad", "\ud800"):
         with pytest.raises(ValueError, match=r"^texts\[1\]: text "):
             ask(text=["the [MASK]", text], top_k=1, whole_words=False)
+    asked = {"text": ["the [MASK]"], "top_k": sys.maxsize, "whole_words": False}
+    ((mask,),) = (answer["masks"] for answer in ask(**asked))
+    assert len(mask) > 9
+    for wrong in ({"top_k": -1}, {"top_k": "3"}, {"whole_words": "no"}, {"whole_words": 1}):
+        ((name, _),) = wrong.items()
+        with pytest.raises(ValueError, match=f"^{name}(=| is ).*expected"):
+            ask(**asked | wrong)
+    ids = Predictor(ask.loaded, "ids")
+    others = {"input_mask": [[1]], "segment_ids": [[0]], "top_k": 1, "whole_words": False}
+    for wrong in ([[1, 2], [1]], [1, 2], [[2**40]], np.array([[1.5]])):
+        with pytest.raises(ValueError, match=r"^input_ids is .*expected int32 of the shape \(None, None\)"):
+            ids.outputs(input_ids=wrong, **others)
 
 
 @pytest.mark.long

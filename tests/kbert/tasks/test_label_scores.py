@@ -30,6 +30,6 @@ def test_the_table_of_a_classifier_has_scores_by_label_and_few_columns(num_label
 @pytest.mark.parametrize("task", [SequenceClassification, TokenClassification])
 def test_labels_are_names_in_any_iterable(task):
     assert task(name for name in LABELS).labels == LABELS
-    for wrong in ("ab", [0, 1], ["no", None]):
+    for wrong in ("ab", [0, 1], ["no", None], ["", "no"]):
         with pytest.raises(ValueError, match="expected the names of the labels in a list"):
             task(wrong)

@@ -214,9 +214,10 @@ def test_labels_come_from_the_config(tmp_path):
         read_checkpoint(folder)
     edit_config(folder, id2label=None)
     assert read_checkpoint(folder).labels == ("LABEL_0", "LABEL_1", "LABEL_2")
-    edit_config(folder, id2label={"1": "a", "2": "b", "5": "c"})
-    with pytest.raises(ValueError, match="id2label should map the ids 0, 1, 2 ... to names"):
-        read_checkpoint(folder)
+    for names in ({"1": "a", "2": "b", "5": "c"}, {"0": "", "1": "b", "2": "c"}):
+        edit_config(folder, id2label=names)
+        with pytest.raises(ValueError, match="id2label should map the ids 0, 1, 2 ... to names"):
+            read_checkpoint(folder)
     edit_config(folder, id2label=None, problem_type="multi_label_classification")
     checkpoint = read_checkpoint(folder)
     assert checkpoint.problem_type == "multi_label_classification"

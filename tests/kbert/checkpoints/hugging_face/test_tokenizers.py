@@ -512,12 +512,13 @@ def test_broken_files_have_their_sentence(folders, kind, damage, sentence):
         read(folder)
 
 
-def test_mpnets_four_special_tokens_come_before_berts_pieces(tmp_path):
+def test_mpnets_four_special_tokens_come_before_berts_pieces(tmp_path, caplog):
     (tmp_path / "vocab.txt").write_text("\n".join([*BERT_TOKENS, *WORDS]) + "\n")
     (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "MPNetTokenizer"}')
     vocabulary, _ = read(tmp_path)
     assert vocabulary.tokens == ("<s>", "<pad>", "</s>", "<unk>", *BERT_TOKENS, *WORDS)
     assert vocabulary.special_tokens == MPNET_TOKENS._replace(mask="[MASK]")
+    assert "<unk> are put before them, where transformers puts them last" in caplog.text
     (tmp_path / "again").mkdir()
     write_tokenizer(tmp_path / "again", vocabulary)
     assert read(tmp_path / "again")[0].fingerprint == vocabulary.fingerprint
