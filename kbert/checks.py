@@ -82,7 +82,12 @@ def with_checked_values(function: Callable[_Arguments, _Answer]) -> Callable[_Ar
 
     @functools.wraps(function)
     def checked(*arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Answer:
-        _check(signature.bind(*arguments, **named).arguments, function)
+        try:
+            bound = signature.bind(*arguments, **named).arguments
+        except TypeError as error:
+            known = ", ".join(name for name in signature.parameters if name != "self")
+            raise TypeError(f"{function.__qualname__}() {error}; it takes {known}.") from None
+        _check(bound, function)
         return function(*arguments, **named)
 
     return checked

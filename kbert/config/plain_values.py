@@ -72,22 +72,26 @@ def _convert(hint, value, where, root_class):
     if dataclasses.is_dataclass(hint):
         return _build(hint, value, where, root_class)
     if typing.get_origin(hint) is tuple:
-        require(isinstance(value, list | tuple), f"{where}: expected a list, received {shown(value)}.")
+        remedy = _in_json(tuple, value)
+        wrong = f"{where}: expected a list, received {shown(value)}{remedy}."
+        require(isinstance(value, list | tuple), wrong)
         return tuple(_convert(typing.get_args(hint)[0], item, where, root_class) for item in value)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return _as_float(value)
     if hint is str and type(value) is int:  # a label or a column that is a number: --override, and Python
         return str(value)
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
-        remedy = _number_in_json(hint, value)
+        remedy = _in_json(hint, value)
         raise ValueError(f"{where}: expected {hint.__name__}, received {shown(value)}{remedy}.")
     if hint is str and not is_unicode(value):
         raise ValueError(f"{where}: {shown(value)} holds half a surrogate pair; expected a text.")
     return value
 
 
-def _number_in_json(kind, value) -> str:
+def _in_json(kind, value) -> str:
     """How to write a value that stands in a text: .2 or True, which JSON does not have, or in quotes."""
+    if kind is tuple and isinstance(value, str):  # the shell takes the inner quotes of a list without outer
+        return '; in --override it is JSON, in quotes of the shell: \'NAME=["a", "b"]\''
     if kind is bool and str(value).lower() in ("true", "false"):
         return f"; write {str(value).lower()}"
     try:

@@ -6,7 +6,7 @@ from typing import Any
 from absl import logging
 
 from kbert.checkpoints.model_variables import model_shapes
-from kbert.config import Devices, FinetuningConfig
+from kbert.config import DRAWN_ROWS, Devices, FinetuningConfig
 from kbert.experiments.baselines import warn_of_constant
 from kbert.experiments.finetuning_checks import require_pooler, too_few_steps, what_to_try
 from kbert.experiments.finetuning_data import FinetuningData, LabelledPaths, open_data
@@ -77,13 +77,17 @@ def run_finetuning(
 def _num_train_steps(config, train_data):
     """int(examples / batch size x epochs), as in google-research/bert, run_classifier.py. A long text is one
     example, however many windows it has in records."""
-    require_one_batch(train_data.path, train_data.num_examples, config.train_batch_size)
-    number = int(train_data.num_examples / config.train_batch_size * config.num_train_epochs)
+    examples, batch = train_data.num_examples, config.train_batch_size
+    drawn = [f"{name}={value}" for name in DRAWN_ROWS if (value := getattr(config, name))]
+    source = f"{train_data.path} with {', '.join(drawn)}" if drawn else train_data.path
+    require_one_batch(source, examples, batch)
+    number = int(examples / batch * config.num_train_epochs)
     if not number:
+        smaller = int(examples * config.num_train_epochs)
         raise ValueError(
-            f"{train_data.num_examples} examples in batches of {config.train_batch_size} over "
-            f"{config.num_train_epochs} epochs are less than one step; lower train_batch_size "
-            "(train_batch_size=8) or raise num_train_epochs."
+            f"{examples} examples in batches of {batch} over {config.num_train_epochs} epochs are less than "
+            f"one step; raise num_train_epochs to {batch}/{examples} or more"
+            + (f", or set train_batch_size={smaller} or lower." if smaller else ".")
         )
     return number
 

@@ -45,6 +45,7 @@ _LONGEST_MARK = 64  # bytes that are looked at
 
 _POINTER = ("a pointer of Git LFS, not the file itself", "get the file: git lfs pull")
 _PAGE = ("a page of the web (HTML)", "download the file itself, or take the text out of it")
+_PICKLE = ("a pickle of Python", 'make text of it: pandas.read_pickle(path).to_csv("rows.csv", index=False)')
 _DOWNLOADS = (_POINTER, _PAGE)
 # How a file begins that is no text: what it is, and what to do with it.
 _MARKS = (
@@ -61,6 +62,8 @@ _MARKS = (
         "a file of an old Excel or Word (.xls, .doc)",
         'open it there and save it as "CSV UTF-8", or as plain text',
     ),
+    (b"\x80\x04\x95", *_PICKLE),
+    (b"\x80\x05\x95", *_PICKLE),
     (b"%PDF", "a PDF", "take the text out of it, for example with pdftotext"),
     (b"version https://git-lfs", *_POINTER),
     (b"<!doctype html", *_PAGE),

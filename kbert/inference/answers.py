@@ -248,7 +248,8 @@ def _example(example, inputs, where):
         names = inputs if len(example) == len(inputs) else PAIR
         if len(example) == len(names):
             return dict(zip(names, example, strict=True))
-    raise ValueError(f"{where} is {shown(example)}; expected {_expected(inputs)}.")
+    batch = "; take the batches of a tf.data.Dataset apart by .unbatch()" if isinstance(example, list) else ""
+    raise ValueError(f"{where} is {shown(example)}; expected {_expected(inputs)}{batch}.")
 
 
 def _expected(inputs):

@@ -57,8 +57,17 @@ def column_names(data) -> list | None:
     """The names of the columns of a table; None for anything else.
 
     A dict is a table if all of its values are columns: a dict with a text in it is one example.
+
+    Raises:
+      ValueError: for a dict of tables, as a `datasets.DatasetDict` of splits is.
     """
     if isinstance(data, Mapping):
+        if data and all(map(_is_table, data.values())):
+            names = ", ".join(map(repr, data))
+            raise ValueError(
+                f"received the tables {names:.{_SHOWN}} ({type(data).__name__}); give one of them, such as "
+                f"data[{next(iter(data))!r}]."
+            )
         return list(data) if data and all(map(_is_column, data.values())) else None
     if isinstance(data, str | Sequence):
         return None
@@ -109,7 +118,8 @@ def read_rows(data, name: str, columns: Collection[str] | None = None) -> Iterat
     Raises:
       ValueError: for anything else, columns that are no lists or not equally long, and a name of two columns.
     """
-    names = list(data) if isinstance(data, Mapping) else column_names(data)
+    names = column_names(data)
+    names = list(data) if isinstance(data, Mapping) else names
     if names:
         read = [column for column in names if columns is None or str(column) in columns]
         yield from _rows_of_table(data, read, name)
@@ -161,8 +171,10 @@ def _rows_of_table(data, names, name):
 def _values(data, column, name):
     try:
         values = plain_values(data[column])
-    except (TypeError, KeyError) as error:  # a frame that is still to be computed
-        raise ValueError(f"the column {column!r} of {name} cannot be read: {shown(error)}.") from None
+    except (TypeError, KeyError) as error:
+        is_lazy = hasattr(data, "collect")  # a frame of polars that is still to be computed
+        mend = "give what its .collect() returns" if is_lazy else shown(error)
+        raise ValueError(f"the column {column!r} of {name} cannot be read: {mend}.") from None
     if values is None:
         raise ValueError(
             f"the column {column!r} of {name} is {shown(data[column])}; expected a list, one entry for "
@@ -185,6 +197,10 @@ def _is_column(value) -> bool:
     ):
         return False
     return getattr(value, "shape", None) != () and column_names(value) is None
+
+
+def _is_table(value) -> bool:
+    return not isinstance(value, Mapping) and column_names(value) is not None
 
 
 def _names(names) -> list | None:

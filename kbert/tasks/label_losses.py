@@ -38,13 +38,15 @@ class LabelLossSettings:
         weights = self.class_weights
         require(
             not isinstance(weights, str) or weights == BALANCED,
-            f'class_weights={shown(weights)} is not known; give "{BALANCED}" or a table label -> weight.',
+            f'class_weights={shown(weights)} is not known; give "{BALANCED}" or a table label -> weight, '
+            'which in --override is JSON: {"a": 1.0, "b": 5.0}.',
         )
         for label, weight in weights.items() if isinstance(weights, dict) else ():
+            mend = "" if not isinstance(weight, dict) else '; in TOML write a label with a point as "1.0"'
             number = isinstance(weight, int | float) and not isinstance(weight, bool)
             require(
                 number and 0 < weight <= LARGEST_FLOAT32,
-                f"class_weights.{label}={shown(weight)} must be a positive, finite number.",
+                f"class_weights.{label}={shown(weight)} must be a positive, finite number{mend}.",
             )
 
     def check_labels(self, labels: Sequence[str]):

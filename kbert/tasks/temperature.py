@@ -62,7 +62,7 @@ class Temperature:
         """
         if not np.isfinite(logits).all():
             return {}
-        chosen = Temperature(best_temperature(logits, labels, self.kind), self.kind)
+        chosen = Temperature(best_temperature(logits, labels, self.kind, self.value), self.kind)
         before, after = (
             calibration_error(np.asarray(temperature.probabilities(logits)), labels, self.kind)
             for temperature in (self, chosen)
@@ -75,12 +75,12 @@ class Temperature:
         }
 
 
-def best_temperature(logits, labels, kind: str = SOFTMAX) -> float:
+def best_temperature(logits, labels, kind: str = SOFTMAX, otherwise: float = 1.0) -> float:
     """The temperature with the least negative log-likelihood of the labels.
 
-    It is convex in 1 / temperature, so there is one best value; Newton's method finds it. The temperature
-    stays 1 where there is no such value, because the likelihood improves without end: where all answers are
-    right, or where they are no better than chance.
+    It is convex in 1 / temperature, so there is one best value; Newton's method finds it. It is `otherwise`
+    where there is no such value, because the likelihood improves without end: where all answers are right, or
+    where they are no better than chance.
 
     Args:
       logits: float array of shape (examples, labels).
@@ -90,7 +90,7 @@ def best_temperature(logits, labels, kind: str = SOFTMAX) -> float:
     slope = functools.partial(_slope, _softmax_slope if kind == SOFTMAX else _sigmoid_slope, logits, labels)
     low, high = 1.0 / _HOTTEST, 1.0 / _COLDEST
     if not (slope(low)[0] < 0 < slope(high)[0]):
-        return 1.0
+        return otherwise
     inverse = 1.0
     for _ in range(_MOST_ITERATIONS):
         first, second = slope(inverse)

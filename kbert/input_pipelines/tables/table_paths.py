@@ -180,6 +180,11 @@ def _no_split(folder):
             f"{folder} is a folder, but no dataset: expected a labelled file, or a folder with {_SPLIT} that "
             "save_to_disk of `datasets` wrote."
         )
+    if "=" in str(shards[0].parent.relative_to(folder)):
+        return (
+            f"{folder} is a folder with values in names of folders ({shards[0].parent.name}), which are not "
+            f'read; write one file: pandas.read_parquet({str(folder)!r}).to_parquet("rows.parquet").'
+        )
     stem = shards[0].name.partition("-")[0].removesuffix(".parquet")
     return (
         f"{folder} is a folder with {len(shards)} .parquet file(s); name those of one split by a pattern in "

@@ -175,7 +175,8 @@ REFUSED = {
     "text for a list": (
         FinetuningConfig,
         {"dataset": {"labels": "yes"}},
-        "dataset: labels: expected a list, received 'yes'.",
+        "dataset: labels: expected a list, received 'yes'; in --override it is JSON, in quotes of the shell: "
+        '\'NAME=["a", "b"]\'.',
     ),
     "list for an object": (PretrainingConfig, {"optimizer": [1]}, "expected an object of settings, received"),
     "unknown preset": (
@@ -823,6 +824,17 @@ class _OnDisk:
 def test_arguments_of_another_type_are_refused_by_their_names(arguments, sentence):
     with pytest.raises(ValueError, match=sentence):
         _declared(**arguments)
+
+
+def test_arguments_that_are_unknown_or_missing_are_refused_by_the_name_of_the_function():
+    for arguments, sentence in (
+        ({"path": "a", "device": "cpu"}, "got an unexpected keyword argument 'device'"),
+        ({}, "missing a required argument: 'path'"),
+    ):
+        with pytest.raises(
+            TypeError, match=rf"^_declared\(\) {sentence}; it takes path, some, rows, quick, "
+        ):
+            _declared(**arguments)
 
 
 def test_arguments_of_the_types_that_are_declared_pass():

@@ -1,6 +1,7 @@
 """Formats of files, by their names and by their first bytes."""
 
 import gzip
+import pickle
 import zipfile
 from typing import get_args
 
@@ -51,6 +52,7 @@ NO_TEXT = {
     "zip": (archive("train.csv"), "a zip archive, .*it holds train.csv"),
     "half a zip": (lambda path: path.write_bytes(b"PK\x03\x04more"), "a zip archive"),
     "xls": (lambda path: path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), "a file of an old Excel"),
+    "pickle": (lambda path: path.write_bytes(pickle.dumps(["text"] * 9)), "a pickle of Python, .*to_csv"),
     "gzip": (
         lambda path: path.write_bytes(gzip.compress(b"text\n")),
         "packed by gzip, .*end its name in .gz",

@@ -90,7 +90,12 @@ def test_a_row_of_pandas_is_read_as_its_data_frame_is():
         (3, r"received int \(3\); expected a text"),
         (np.array("a"), "received ndarray"),
         (["a", 3], r"examples\[1\] is int \(3\); expected a text \(str\), a pair"),
+        ([["a", "b"]], r"examples\[0\] is list .*the key 'text'; take the batches of .* by .unbatch\(\)"),
         (("a", "b", "c"), "the example is tuple"),
+        (
+            {"test": Frame({"text": ["a"]})},
+            r"received the tables 'test' \(dict\); give one .*data\['test'\]",
+        ),
         (
             Frame({"review": ["a"]}),
             r"the data has the columns \['review'\]; expected text\. Rename its columns\.",

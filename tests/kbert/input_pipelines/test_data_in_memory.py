@@ -63,6 +63,22 @@ def test_rows_of_dicts_may_be_gone_through_once():
     assert column_names(ROWS) is None and column_names(ROWS[0]) is None
 
 
+def test_tables_that_are_still_to_be_made_or_chosen_are_refused():
+    class Lazy(Frame):
+        collect = None
+        __getitem__ = None
+
+    for data, sentence in (
+        (Lazy({"text": ["a"]}), "the column 'text' of the data .*: give what its .collect\\(\\) returns."),
+        (
+            {"dev": Frame({"text": ["a"]}), "test": Frame({})},
+            "tables 'dev', 'test' .*, such as data\\['dev'\\].",
+        ),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            list(read_rows(data, "the data"))
+
+
 def test_a_dataset_without_an_end_is_refused():
     endless = tf.data.Dataset.from_tensor_slices({"text": ["a"]}).repeat()
     for data in (endless, {"text": endless}):

@@ -42,7 +42,15 @@ REFUSED = {
     ),
     "no step": (
         {"num_train_epochs": 0.1},
-        "epochs are less than one step; lower train_batch_size (train_batch_size=8) or raise num",
+        "epochs are less than one step; raise num_train_epochs to 8/40 or more, or set train_batch_size=4 or",
+    ),
+    "no step of any batch": (
+        {"num_train_epochs": 0.01, "train_batch_size": 1},
+        "epochs are less than one step; raise num_train_epochs to 1/40 or more.",
+    ),
+    "large batch of what is left": (
+        {"train_batch_size": 36, "dev_split": 0.1, "max_train_examples": 30},
+        " with dev_split=0.1, max_train_examples=30 has 30 examples, fewer than one batch of 36;",
     ),
     "unlisted label": (
         {"dataset": DatasetConfig(text="sentence", labels=("a", "b"))},

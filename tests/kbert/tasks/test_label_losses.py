@@ -108,3 +108,10 @@ def test_balanced_becomes_the_numbers_that_a_run_records():
     weights = {"a": pytest.approx(2 / 3), "b": pytest.approx(4 / 3), "c": pytest.approx(4 / 3)}
     assert counted.get_config()["class_weights"] == weights
     assert SequenceClassification(**counted.get_config()).settings == counted.settings
+
+
+def test_weights_that_are_no_table_of_numbers_are_told_how_to_be_written():
+    with pytest.raises(ValueError, match=r'table label -> weight, which in --override is JSON: {"a": 1.0, '):
+        LabelLossSettings('{"a"=1}')
+    with pytest.raises(ValueError, match=r'class_weights.0=.* finite number; in TOML .* point as "1.0"\.'):
+        LabelLossSettings({"0": {"0": 1.0}, "1": {"0": 2.0}})

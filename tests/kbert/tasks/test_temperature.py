@@ -43,12 +43,13 @@ def test_the_temperature_is_where_scipy_finds_the_least_loss(kind, true_temperat
         assert found == pytest.approx(true_temperature, rel=0.15)
 
 
-def test_where_no_temperature_is_best_it_stays_1():
+def test_where_no_temperature_is_best_it_stays_as_it_is():
     logits = np.array([[2.0, 0.0], [0.0, 3.0]], np.float32)
     assert best_temperature(logits, np.array([0, 1])) == 1.0  # all right: the colder the better
     assert best_temperature(logits, np.array([1, 0])) == 1.0  # all wrong: the hotter the better
     assert best_temperature(logits, np.array([[1, 0], [0, 1]]), SIGMOID) == 1.0
     assert best_temperature(np.zeros((3, 2)), np.array([0, 1, 1])) == 1.0
+    assert Temperature(2.5).metrics(logits, np.array([0, 1]))["chosen_temperature"] == 2.5  # as it was
 
 
 @pytest.mark.parametrize("kind", [SOFTMAX, SIGMOID])

@@ -97,6 +97,14 @@ def test_a_dev_split_is_the_same_whatever_the_rows_are_written_in(tmp_path):
     assert parts[0][1].num_examples == 4
 
 
+def test_values_in_names_of_folders_are_not_lost(tmp_path):
+    file = tmp_path / "rows" / "label=1" / "part.parquet"
+    file.parent.mkdir(parents=True)
+    file.touch()
+    with pytest.raises(ValueError, match=r"names of folders \(label=1\), which are not read; .*to_parquet"):
+        find_table(tmp_path / "rows")
+
+
 def test_a_folder_of_datasets_is_read_in_no_other_format(tmp_path):
     folder = write_folder(tmp_path / "saved", TABLE)
     assert find_table(folder, "arrow") == find_table(folder)
