@@ -76,8 +76,8 @@ def create_finetuning_data(
 
     Args:
       config: the fine-tuning config: task, dataset, max_seq_length.
-      input_file: labelled TSV, CSV or JSONL file, or one of them with .gz; or a .parquet file, a pattern in
-        quotes for several, or a folder of `datasets`.
+      input_file: labelled file, such as .tsv, .csv.gz, .jsonl, or .parquet (a pattern in quotes for several);
+        or a folder of `datasets`.
       output_dir: the folder to make, with shards, manifest.json and vocabulary.
       vocab_file, tokenizer, do_lower_case, allow_unmatched: as for `vocabulary_source.read_source`.
       init_checkpoint: instead of `vocab_file`: take the vocabulary of this checkpoint, a run of kbert, a

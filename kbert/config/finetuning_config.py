@@ -199,9 +199,9 @@ class FinetuningConfig(TrainingConfig):
         self._check_lora()
         self._check_freeze_encoder()
         require(
-            bool(not self.dev_split_seed or self.dev_split or self.max_train_examples),
-            f"dev_split_seed={self.dev_split_seed} chooses the examples of dev_split and of "
-            "max_train_examples, but neither is set; leave it out.",
+            not self.dev_split_seed or any(getattr(self, name) for name in DRAWN_ROWS),
+            f"dev_split_seed={self.dev_split_seed} chooses the examples of {' and of '.join(DRAWN_ROWS)}, "
+            "but none of them is set; leave it out.",
         )
         require(
             not (self.jit_compile is True and self.pad_to_longest),

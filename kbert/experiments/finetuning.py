@@ -50,8 +50,8 @@ def finetune(
         thousand texts, in columns called text and label. With an `init_checkpoint` its encoder must be None
         or the same as the checkpoint's.
       run_dir: folder for checkpoints and metrics; a run in it is resumed.
-      train_file: labelled TSV, CSV or JSONL file; or a .parquet file, a pattern in quotes for several, or a
-        folder of `datasets`. In Python also data in memory: a DataFrame, columns such as {"text": texts,
+      train_file: labelled file, such as .tsv, .csv, .jsonl, or .parquet (a pattern in quotes for several); or
+        a folder of `datasets`. In Python also data in memory: a DataFrame, columns such as {"text": texts,
         "label": labels}, or a list of dicts, a row each. The settings `text`, `text_pair` and `label` name
         the columns.
       dev_file: labelled file for evaluation. In Python also data in memory.

@@ -109,7 +109,7 @@ def stream_examples(
     At the first problem the file is read on, to name all of them in one message, up to twenty rows.
 
     Args:
-      path: a TSV, CSV or JSONL file, or a table, see `find_table`: parquet, Arrow, a folder of `datasets`.
+      path: a file in one of `FORMATS`, or several of a table, see `find_table`.
       dataset: names its columns.
       columns: the columns that must exist; None entries are ignored.
       read: function from (columns by name, label, file and line for messages) to an example; its ValueErrors

@@ -91,7 +91,7 @@ class Files:
 
 
 class TextFiles(Files):
-    """A text, or a pair of texts, and its label: `LabelledText`s of TSV, CSV or JSONL files or tables.
+    """A text, or a pair of texts, and its label: `LabelledText`s of files of rows.
 
     Args:
       read_label: the function that reads a label, see kbert/input_pipelines/labels.py.

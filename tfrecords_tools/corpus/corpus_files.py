@@ -7,6 +7,7 @@ from pathlib import Path
 from kbert.checks import with_home
 from kbert.files.compression import find_compression
 from kbert.files.file_format import (
+    FORMATS,
     TABLES,
     format_by_name,
     require_downloaded,
@@ -21,7 +22,7 @@ from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
 
 _COMPRESSED_TO_TEXT = 4
-_READERS = {  # of files with columns
+_READERS = {  # of files with columns, by pandas
     "csv": "pandas.read_csv(path)",
     "tsv": 'pandas.read_csv(path, sep="\\t")',
     "parquet": "pandas.read_parquet(path)",
@@ -143,7 +144,8 @@ def require_no_columns(file: str | Path):
     kind = table or format_by_name(file)
     if kind == "arrow" and not table:  # that of `datasets` has no first bytes of its own
         kind = "arrow stream"
-    if reader := _READERS.get(kind or ""):
+    if kind and (kind not in FORMATS or FORMATS[kind].has_header):
+        reader = _READERS.get(kind, "table")
         unpacked = "unpack it, then " if table and find_compression(file) else ""
         raise ValueError(
             f"{file} is a table ({kind}), whose columns would all be read as text; {unpacked}write the texts "

@@ -192,5 +192,5 @@ def _stream(path, dataset, names, read_row, optional=()):
     except MissingColumn as error:
         expected = f"Expected the columns {', '.join(names)}"
         raise ValueError(
-            f"{error.what}\n  {expected}; the first line of a TSV file names them, with tabs between."
+            f"{error.what}\n  {expected}; in a TSV file the first line names them, with tabs between."
         ) from None

@@ -137,7 +137,9 @@ def _items(path, file_format, problems) -> Iterator[_Item]:
                     yield _Item(row, None, where)
             return
     if not _has_values(format_by_name(path)):
-        raise ValueError(f"{path}: questions are read from JSON, lines of JSON and tables, not from CSV.")
+        raise ValueError(
+            f"{path}: questions are read from JSON, lines of JSON and tables; cells of text hold no answers."
+        )
     with opened(path) as stream:
         for where, value, is_row in paragraphs_and_rows(stream, path):
             if is_row and "qas" not in value:

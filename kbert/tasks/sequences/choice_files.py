@@ -22,12 +22,12 @@ class Choices(NamedTuple):
 
 
 class ChoiceFiles(Files):
-    """TSV, CSV or JSONL files or tables with a column for each choice."""
+    """Files with a column for each choice."""
 
     settings = (*ROW_SETTINGS, "choices", "labels")
 
     def read_examples(self, path, dataset, with_labels=True):
-        """`Choices` of a TSV, CSV or JSONL file or a table.
+        """`Choices` of a file.
 
         Raises:
           ValueError: when the config names fewer than two columns of choices or another number of labels, a

@@ -9,7 +9,7 @@ RIGHT, WRONG = 1.0, 0.0  # the number of a query with its positive, and with a n
 
 
 class NumberFiles(TextFiles):
-    """TSV, CSV or JSONL files or tables with a number in each row, or with the columns of negatives."""
+    """Files with a number in each row, or with the columns of negatives."""
 
     def __init__(self):
         super().__init__(number_label, None, settings=("negatives",))
