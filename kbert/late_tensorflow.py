@@ -16,9 +16,22 @@ if TYPE_CHECKING:
 else:
     keras, ops, tf = map(LateModule, ("keras", "keras.ops", "tensorflow"))
 
-__all__ = ["keras", "ops", "ops_for", "tf"]
+__all__ = ["traced_function", "keras", "ops", "ops_for", "tf"]
 
 
 def ops_for(values) -> Any:
     """NumPy for an array, `keras.ops` for a tensor: for what both have. An array needs no Keras."""
     return np if isinstance(values, np.ndarray) else ops
+
+
+def traced_function(function, specs) -> Any:
+    """A function as a graph, a `tf.function` that is traced once for all sizes.
+
+    Args:
+      function: takes tensors.
+      specs: a `tf.TensorSpec`, or a dict of them, for each of its arguments.
+    """
+    graph = tf.function(function, input_signature=specs, autograph=False)
+    # TensorFlow takes the graphs of five models for one that is traced five times, and warns of it.
+    graph._omit_frequent_tracing_warning = True
+    return graph

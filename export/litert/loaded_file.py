@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from kbert.checks import with_checked_values
+from kbert.config.pooling_config import require_dimensions
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_value
 from kbert.inference.text_answers import TextAnswers
@@ -85,12 +87,22 @@ class LoadedFile(TextAnswers):
         rows, cut = self.text_inputs.rows(texts, text_pairs)
         return self._model.answer_ids(rows, **named), cut
 
-    def embed(self, texts, prompt_name: str | None = None, task: str | None = None) -> np.ndarray:
+    @with_checked_values
+    def embed(
+        self,
+        texts,
+        pooling: str | None = None,
+        normalize: bool | None = None,
+        prompt_name: str | None = None,
+        task: str | None = None,
+        dimensions: int | None = None,
+    ) -> np.ndarray:
         """One vector for each text, as the file was exported: float32 (texts, width); (width,) for one text.
 
         Args:
           texts: a text, or an iterable of texts.
-          prompt_name, task: as for `LoadedModel.embed`.
+          pooling, normalize: None; the file has its own.
+          prompt_name, task, dimensions: as for `LoadedModel.embed`.
 
         Raises:
           ValueError: when the file gives no vectors of texts, for an input that is not a text, an unknown
@@ -100,21 +112,29 @@ class LoadedFile(TextAnswers):
         output = self.task.serving.one_text_output
         if output != "embedding":
             raise ValueError(f"{self.source} has the task {self.task.name} and gives no vectors of texts.")
-        batch, pooling = text_batch(texts), self.task.pooling
-        prompt_name = pooling.prompt_name(task, prompt_name)
-        prompt = pooling.prompt(prompt_name)
-        if pooling.skipped_tokens(prompt_name) != pooling.skipped_tokens():
+        batch, own = text_batch(texts), self.task.pooling
+        if (pooling, normalize) != (None, None):
             raise ValueError(
-                f"prompt_name={prompt_name!r}: in {self.source} {pooling.skipped_tokens()} tokens of each "
-                "text do "
-                f"not count, and behind this prompt it is {pooling.skipped_tokens(prompt_name)}; load the "
-                "run or "
-                "the checkpoint that it was made of."
+                f"pooling and normalize are those of {self.source}; leave them out, or load the run or the "
+                "checkpoint that it was made of."
+            )
+        prompt_name = own.prompt_name(task, prompt_name)
+        prompt = own.prompt(prompt_name)
+        skipped, in_file = own.skipped_tokens(prompt_name), own.skipped_tokens()
+        if skipped != in_file:
+            raise ValueError(
+                f"prompt_name={prompt_name!r}: in {self.source} {in_file} tokens of each text do not count, "
+                f"and behind this prompt it is {skipped}; load the run or the checkpoint that it was made of."
             )
         self.warn_of_unknown_tokens(batch.texts)
         outputs, cut = self.outputs([prompt + text for text in batch.texts])
         self.warn_of_cut_text(cut, batch.texts)
-        return batch.answer(outputs[output])
+        vectors = outputs[output]
+        if dimensions is not None:
+            require_dimensions("dimensions", dimensions, vectors.shape[1])
+            vectors = vectors[:, :dimensions]
+            vectors = unit_rows(vectors) if own.normalize else vectors
+        return batch.answer(vectors)
 
 
 class _Predictor:

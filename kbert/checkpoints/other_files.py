@@ -45,6 +45,11 @@ _OTHERS = (
         for pattern in ("*.onnx", "onnx/*.onnx")
     ),
     (
+        "*.tflite",
+        "a LiteRT file, which answers texts and has no Keras model",
+        "load the run or the checkpoint that it was made of",
+    ),
+    (
         "*.gguf",
         "a file of llama.cpp, whose weights are mostly quantized",
         "give the model's safetensors that it was made of",

@@ -13,6 +13,7 @@ from kbert.cli.progress import Progress
 from kbert.cli.signals import StopSignal
 from kbert.features import ENCODER_INPUTS
 from kbert.input_pipelines.text_reader import RowsInMemory
+from kbert.late_tensorflow import traced_function
 
 _ROWS_AT_ONCE = 32
 _READS = {"sequence_output"}, {"hidden_states"}  # the parts of a model
@@ -76,7 +77,7 @@ class HeadModel(keras.Model):
         self._encoder = keras.Model(whole.input, whole.read)
         self._head = keras.Model([whole.read, whole.input["input_mask"]], whole.output)
         signature = [{name: tf.TensorSpec([None, None], tf.int32) for name in ENCODER_INPUTS}]
-        self.encode = tf.function(self._encode, input_signature=signature, autograph=False)
+        self.encode = traced_function(self._encode, signature)
 
     @property
     def input(self):

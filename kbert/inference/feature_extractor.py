@@ -15,7 +15,7 @@ from kbert.inference import answering_encoder
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.loading import open_model
 from kbert.inference.texts import require_single_texts, text_batch
-from kbert.late_tensorflow import ops, tf
+from kbert.late_tensorflow import ops, tf, traced_function
 from kbert.layers import sequence_pooling
 
 COMBINATIONS = ("none", "sum", "concat")
@@ -163,7 +163,7 @@ class FeatureExtractor:
                 ops.concatenate(states, axis=-1) if self.combine == "concat" else ops.stack(states, axis=-2)
             )
 
-        return tf.function(values, input_signature=[inputs], autograph=False)
+        return traced_function(values, [inputs])
 
 
 def _checked_layers(layers, number: int) -> tuple[int, ...]:

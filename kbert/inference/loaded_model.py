@@ -34,7 +34,7 @@ from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.model_as_checkpoint import model_as_checkpoint
 from kbert.inference.text_answers import TextAnswers
 from kbert.inference.texts import text_batch
-from kbert.late_tensorflow import keras, tf
+from kbert.late_tensorflow import keras, tf, traced_function
 from kbert.layers import named_inputs, sequence_pooling, vector_dense
 from kbert.runs.run_directory import RunDirectory
 from kbert.runs.run_file import require_no_config
@@ -249,9 +249,8 @@ class LoadedModel(TextAnswers):
         tables = [weight.value for weight in weights if len(weight.shape) == 2]
         kernels = [weight.value for weight in weights if weight.path.endswith("kernel")]
         others = [weight.value for weight in weights if len(weight.shape) != 2]
-        return tf.function(
-            lambda: tf.concat([*(w[0] for w in tables), *(w[::step, 0] for w in kernels), *others], 0),
-            autograph=False,
+        return traced_function(
+            lambda: tf.concat([*(w[0] for w in tables), *(w[::step, 0] for w in kernels), *others], 0), []
         )
 
     @with_checked_values
@@ -566,8 +565,7 @@ class LoadedModel(TextAnswers):
             vectors = pool(encoder(inputs)["sequence_output"], inputs["input_mask"])
             return vector_dense.unit(vectors) if scales_again else vectors, cut
 
-        signature = [tf.TensorSpec([None], tf.string)]
-        return tf.function(embed, input_signature=signature, autograph=False)
+        return traced_function(embed, [tf.TensorSpec([None], tf.string)])
 
     def _pool(self, config, prompt_name=None, **kwargs) -> "sequence_pooling.SequencePooling":
         return sequence_pooling.SequencePooling.of(

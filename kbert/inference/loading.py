@@ -132,10 +132,7 @@ def _loaded_before(loaded, settings, needs_run):
             "what it returns."
         )
     if not hasattr(loaded, "run"):
-        raise ValueError(
-            f"{loaded.source} is a LiteRT file, which answers texts and has no Keras model; load the run "
-            "or the checkpoint that it was made of."
-        )
+        detect_format(loaded.source)  # raises an error that says what a LiteRT file is
     if not loaded.run:
         _require_run(loaded.source, needs_run)
     for name in (name for name, value in settings.items() if value not in (None, ())):

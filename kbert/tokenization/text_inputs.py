@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from kbert.checks import python_numbers
+from kbert.late_tensorflow import traced_function
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.segment_packer import SegmentPacker
 from kbert.tokenization.tokenizer import build_tokenizer
@@ -84,8 +85,7 @@ class TextInputs:
 
     @functools.cached_property
     def _unknown_graph(self):
-        signature = [tf.TensorSpec([None], tf.string)]
-        return tf.function(self._unknown_shares, input_signature=signature, autograph=False)
+        return traced_function(self._unknown_shares, [tf.TensorSpec([None], tf.string)])
 
     def pack_tokens(self, tokens) -> TextRows:
         """As `rows`, for texts that are tokenized: int32 RaggedTensor of shape [batch, (tokens)]."""

@@ -3,7 +3,7 @@
 import numpy as np
 
 from kbert.features import SCORED_TOKENS
-from kbert.late_tensorflow import tf
+from kbert.late_tensorflow import tf, traced_function
 from kbert.tasks.late_interaction.late_serving import token_vectors
 from kbert.tasks.late_interaction.maxsim import maxsim
 from kbert.tasks.late_interaction.token_inputs import TokenInputs
@@ -22,7 +22,7 @@ class LateVectors(TextVectors):
             vectors = token_vectors(loaded.answering_model, inputs, make_inputs.fills)
             return (vectors, inputs[SCORED_TOKENS]), cut
 
-        return tf.function(embed, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
+        return traced_function(embed, [tf.TensorSpec([None], tf.string)])
 
     def answers(self, outputs):
         return [vectors[scored == 1] for vectors, scored in zip(*outputs, strict=True)]

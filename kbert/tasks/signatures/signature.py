@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from kbert.features import ENCODER_INPUTS
-from kbert.late_tensorflow import tf
+from kbert.late_tensorflow import tf, traced_function
 from kbert.tasks.signatures.token_id_checks import TokenIdLimits, checked_token_ids
 
 # An output of every signature that takes texts: bool (batch,), true where pieces of an example's texts were
@@ -34,7 +34,7 @@ class Signature(NamedTuple):
 
     def as_graph(self):
         """The function as a graph, traced once for all sizes; it takes its arguments in order."""
-        return tf.function(self.function, input_signature=self.specs, autograph=False)
+        return traced_function(self.function, self.specs)
 
 
 def traced_once(signature: Signature) -> Signature:

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from kbert.files.json_values import shown
-from kbert.late_tensorflow import tf
+from kbert.late_tensorflow import tf, traced_function
 from kbert.tasks.sparse_embedding.sparse_serving import text_weights
 from kbert.tasks.sparse_embedding.sparse_similarities import sparse_similarities, strongest
 from kbert.tasks.text_vectors import TextVectors
@@ -18,7 +18,7 @@ class SparseVectors(TextVectors):
             inputs, cut = loaded.text_inputs.rows(texts)
             return text_weights(loaded.answering_model, inputs), cut
 
-        return tf.function(weigh, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
+        return traced_function(weigh, [tf.TensorSpec([None], tf.string)])
 
     def answers(self, outputs):
         rows = sparse.csr_array(strongest(outputs, self.task.pooling.max_active_dims))

@@ -3,6 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
+from kbert.late_tensorflow import traced_function
 from kbert.tokenization.base_tokenizer import BaseTokenizer, OffsetTokens
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import WORD_START, SentencePieceVocabulary
 from kbert.tokenization.text_ops import sentencepiece_ops
@@ -23,7 +24,7 @@ class SentencePieceTokenizer(BaseTokenizer):
     def __init__(self, vocabulary: SentencePieceVocabulary):
         super().__init__(vocabulary)
         # One function, so that a graph holds the model once, however often it calls this.
-        self._pieces = tf.function(self._model_pieces, [tf.TensorSpec([None], tf.string)])
+        self._pieces = traced_function(self._model_pieces, [tf.TensorSpec([None], tf.string)])
         tokens = vocabulary.tokens
         self._begins_word = np.array([token.startswith(WORD_START) for token in tokens], np.int32)
         self._sizes = np.array([len(token.replace(WORD_START, "")) for token in tokens], np.int32)

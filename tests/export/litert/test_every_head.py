@@ -97,6 +97,10 @@ def check_loaded_file(path, loaded, caplog):
     else:
         expected = model.embed("jump the a", task.pooling.mode, task.pooling.normalize)
         np.testing.assert_allclose(file.embed("jump the a"), expected, atol=1e-5)
+        cut = model.embed("jump the a", task.pooling.mode, task.pooling.normalize, dimensions=3)
+        np.testing.assert_allclose(file.embed("jump the a", dimensions=3), cut, atol=1e-5)
+        with pytest.raises(ValueError, match="pooling and normalize are those of .*leave them out"):
+            file.embed("jump the a", normalize=True)
         file.embed("walk " * 40)
         assert "is longer than the 12 tokens" in caplog.text
         with pytest.raises(ValueError, match="embed"):

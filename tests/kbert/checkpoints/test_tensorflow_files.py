@@ -410,6 +410,7 @@ WRONG = {
     ),
     "ONNX": (beside("model.onnx"), "is an ONNX graph, without a model to train"),
     "ONNX in its folder": (beside("onnx/model.onnx"), "onnx/model.onnx is an ONNX graph"),
+    "LiteRT": (beside("model_float32.tflite"), "is a LiteRT file, which answers texts.*: load the run"),
     "GGUF": (beside("model-Q4_K_M.gguf"), "is a file of llama.cpp.*: give the model's safetensors"),
     "Keras's weights": (beside("weights.h5"), "is weights that Keras saved: .* call it tf_model.h5"),
     "PyTorch's weights": (

@@ -5,10 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from tensorflow.python.framework.func_graph import FuncGraph
 
 import kbert
 from kbert.inference.attention import compute_attention
+from kbert.late_tensorflow import traced_function
 from kbert.tasks import TASKS
 from tests.kbert.inference.random_model import random_task_model
 
@@ -117,3 +119,11 @@ def test_masks_are_filled_by_one_graph(traces):
     loaded.predict([FILL, f"walk the a and {FILL}"], top_k=2, whole_words=True)
     loaded.predict({"text": f"walk the a and {FILL}", "candidates": ["the", "jump", "a"]})
     assert not traces
+
+
+def test_tensorflow_does_not_warn_of_the_graphs_of_many_models(caplog):
+    tf.get_logger().addHandler(caplog.handler)
+    for _ in range(6):
+        traced_function(lambda values: values + 1, [tf.TensorSpec([None], tf.float32)])(tf.zeros(2))
+    tf.get_logger().removeHandler(caplog.handler)
+    assert "retracing" not in caplog.text
