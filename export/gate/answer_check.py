@@ -11,8 +11,12 @@ from .saved_model_session import DEFAULT_SIGNATURE, SavedModelSession
 from .session_check import run_loaded
 from .signature_inputs import make_inputs
 
-# Plain, Unicode, empty and long; [MASK] stands for the mask token of the model.
-CHECK_TEXTS = ["a short text", "Ein größerer Text, with [MASK] and 漢字.", "", "long " * 600]
+# Plain, Unicode and empty; then a long one beside one short one alone, as Keras computes the padding of all.
+# [MASK] stands for the mask token of the model.
+CHECK_TEXTS = [
+    ["a short text", "Ein größerer Text, with [MASK] and 漢字.", ""],
+    ["a [MASK] text", "long " * 600],
+]
 # Numbers from here on stand for "none": the score of an answer in a context without any. They are compared by
 # their size.
 _NO_NUMBER = 1e6
@@ -73,13 +77,14 @@ def _questions(serving_model, examples):
     """(signature, inputs) of everything that is asked."""
     text_inputs = serving_model.loaded.text_inputs
     mask = text_inputs.vocabulary.special_tokens.mask
-    texts = [text.replace("[MASK]", mask) for text in CHECK_TEXTS]
+    batches = [[text.replace("[MASK]", mask) for text in texts] for texts in CHECK_TEXTS]
     for name, signature in serving_model.trained_signatures.items():
-        yield name, make_inputs(signature, texts, text_inputs)
+        for texts in batches:
+            yield name, make_inputs(signature, texts, text_inputs)
     signature = serving_model.trained_signatures[DEFAULT_SIGNATURE]
     for start in range(0, len(examples), _EXAMPLES_AT_ONCE):
         batch = examples[start : start + _EXAMPLES_AT_ONCE]
-        settings = make_inputs(signature, texts, text_inputs)
+        settings = make_inputs(signature, batches[0], text_inputs)
         columns = {name: np.array([example[name] for example in batch], object) for name in batch[0]}
         yield DEFAULT_SIGNATURE, settings | columns
 
