@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kbert.checkpoints import formats
 from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig
 from kbert.experiments.evaluation_data import held_out_part
 from kbert.inference.loaded_model import LoadedModel
@@ -14,8 +15,6 @@ from kbert.tokenization.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from kbert.tasks.task import Task
-
-_FILES_OF_A_RUN = ("run.json", "config.json", "vocab.txt", "checkpoints")
 
 
 class LiteRTSource(NamedTuple):
@@ -77,7 +76,7 @@ def to_litert_source(
         encoder=loaded.config,
         dataset=getattr(reading.training_config, "dataset", DatasetConfig()),
         best_metric=best_metric or answering.task.best_metric,
-        files=tuple(run.path / name for name in _FILES_OF_A_RUN) if run else (Path(loaded.source),),
+        files=tuple(formats.kept_files(run.path)) if run else (Path(loaded.source),),
         load=load,
         held_out=functools.partial(held_out_part, run) if run and "held_out" in run.details else None,
     )

@@ -20,6 +20,11 @@ def require_windows(max_seq_length: int, doc_stride: int | None):
     """Raises ValueError where windows have no room for a text, or would leave pieces between them out."""
     if max_seq_length < _SHORTEST:
         raise ValueError(f"max_seq_length={max_seq_length} must be at least {_SHORTEST} for windows.")
+    require_stride(max_seq_length, doc_stride)
+
+
+def require_stride(max_seq_length: int, doc_stride: int | None):
+    """Raises ValueError for a step that would leave pieces between two windows out."""
     room = max_seq_length - 2
     if doc_stride is not None and doc_stride > room:
         raise ValueError(

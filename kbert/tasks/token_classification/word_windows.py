@@ -7,7 +7,7 @@ for all of them.
 from typing import NamedTuple
 
 from kbert.late_tensorflow import tf
-from kbert.tokenization import window_packer
+from kbert.tokenization import long_texts, window_packer
 
 
 class PackedWindows(NamedTuple):
@@ -35,17 +35,13 @@ class WordWindows:
       room: the pieces that a window holds.
 
     Raises:
-      ValueError: for a step that would leave pieces between two windows out.
+      ValueError: as `require_stride`.
     """
 
     def __init__(self, text_inputs, doc_stride: int | None = None):
         vocabulary, max_seq_length = text_inputs.vocabulary, text_inputs.max_seq_length
         self.room = max_seq_length - 2
-        if doc_stride is not None and doc_stride > self.room:
-            raise ValueError(
-                f"doc_stride={doc_stride} is more than the {self.room} tokens that a window of "
-                f"max_seq_length={max_seq_length} holds; make it smaller, or leave it out for half of them."
-            )
+        long_texts.require_stride(max_seq_length, doc_stride)
         self._tokenizer = text_inputs.tokenizer
         self._packer = window_packer.WindowPacker(
             vocabulary, max_seq_length, doc_stride or max(1, self.room // 2)

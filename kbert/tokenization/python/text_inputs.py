@@ -4,6 +4,7 @@ from itertools import chain
 
 import numpy as np
 
+from kbert.checks import require_length
 from kbert.tokenization.truncation import truncated_lengths
 from kbert.tokenization.vocabulary import Vocabulary
 
@@ -16,7 +17,7 @@ class TextInputs:
 
     Args:
       vocabulary: the `Vocabulary` with its casing.
-      max_seq_length: the length of a row, special tokens included; at least 4.
+      max_seq_length: the length of a row, special tokens included.
 
     Call arguments:
       texts: list of str.
@@ -26,7 +27,7 @@ class TextInputs:
       dict of int32 arrays of shape (texts, max_seq_length): input_ids, input_mask, segment_ids.
 
     Raises:
-      ValueError: for a length under 4.
+      ValueError: as `require_length`.
 
     Examples:
       >>> from kbert import Vocabulary
@@ -37,8 +38,7 @@ class TextInputs:
     """
 
     def __init__(self, vocabulary: Vocabulary, max_seq_length: int):
-        if max_seq_length < 4:
-            raise ValueError(f"max_seq_length={max_seq_length} is too short; it must be at least 4.")
+        require_length(max_seq_length, vocabulary)
         self.vocabulary = vocabulary
         self.max_seq_length = max_seq_length
         self.tokenizer = WordPieceTokenizer(vocabulary)

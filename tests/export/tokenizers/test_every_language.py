@@ -132,3 +132,6 @@ def test_rows_of_mpnet_are_the_graphs_in_python(tmp_path):
             np.testing.assert_array_equal(values, expected[name], err_msg=name)
         np.testing.assert_array_equal(cut, expected_cut)
         assert cut.any() and not cut.all()
+    for make in (TextInputs, GraphTextInputs):
+        with pytest.raises(ValueError, match="max_seq_length=4 is too short; it must be at least 5"):
+            make(vocabulary, 4)
