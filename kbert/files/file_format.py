@@ -36,7 +36,6 @@ FORMATS: dict[str, RowFormat] = {
     "arrow": RowFormat((".arrow",), has_values=True, mark=b"ARROW1"),
 }
 ENDINGS = {ending: name for name, row_format in FORMATS.items() for ending in row_format.endings}
-USUAL_ENDINGS = ", ".join(row_format.endings[0] for row_format in FORMATS.values())  # for messages
 DELIMITED = tuple(name for name, row_format in FORMATS.items() if row_format.delimiter)
 TABLES = {name: row_format.mark for name, row_format in FORMATS.items() if row_format.mark}
 # Refused by their names: read as text, they would only give an error about UTF-8.

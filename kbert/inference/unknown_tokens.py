@@ -17,25 +17,26 @@ class UnknownTokens:
     def __init__(self, text_inputs):
         self._unknown = text_inputs.vocabulary.special_tokens.unk
         self._shares = text_inputs.unknown_shares
-        self._seen = 0
-        self._texts: list[str] = []
+        self._seen, self._num_unknown, self._first = 0, 0, ""
 
     def count(self, examples: Sequence[Mapping]):
         """Counts a batch of examples, which are dicts of texts and lists of texts."""
         texts = [" ".join(_texts(example)) for example in examples]
         shares = self._shares(texts)
         self._seen += len(examples)
-        self._texts += [text for text, share in zip(texts, shares, strict=True) if share > _MOSTLY]
+        unknown = [text for text, share in zip(texts, shares, strict=True) if share > _MOSTLY]
+        self._num_unknown += len(unknown)
+        self._first = self._first or "".join(unknown[:1])[:60]
 
     def warn(self) -> bool:
         """Logs a warning where there were such examples, and says whether."""
-        if self._texts:
+        if self._num_unknown:
             logging.warning(
-                "most tokens of %d of the %d examples looked at are %s, such as %.60r: the vocabulary does "
-                "not know their words, so answers about them mean little.",
-                len(self._texts), self._seen, self._unknown, self._texts[0],
+                "most tokens of %d of the %d examples looked at are %s, such as %r: the vocabulary does not "
+                "know their words, so answers about them mean little.",
+                self._num_unknown, self._seen, self._unknown, self._first,
             )  # fmt: skip
-        return bool(self._texts)
+        return self._num_unknown > 0
 
 
 def _texts(example):

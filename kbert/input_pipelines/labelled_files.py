@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
-from kbert.files.file_format import DELIMITED, TABLES, USUAL_ENDINGS
+from kbert.files.file_format import DELIMITED, ENDINGS, TABLES
 from kbert.files.text_file import require_text_file
 from kbert.input_pipelines.data_files import DataFile
 from kbert.input_pipelines.delimited_files import (
-    delimited_header,
+    delimited_headers,
     delimited_records,
     likely_format,
     require_columns,
@@ -156,6 +156,8 @@ def _records(path, dataset, columns, optional, with_labels, problems):
     known = (*columns, *dataset.text_columns, dataset.scores, *optional, with_labels and dataset.label)
     wanted = dict.fromkeys(filter(None, known))
     file_format = _require_format(path, dataset)
+    if file_format in TABLES and not with_labels:  # any other column may hold what is no text
+        wanted = dict.fromkeys((*columns, *optional))
     read_records = _READERS[file_format].records
     records = read_records(path, file_format, dataset, columns, wanted, with_labels, problems)
     records = _not_empty(records, path, problems)
@@ -279,8 +281,8 @@ def _table_records(path, file_format, dataset, columns, wanted, with_labels, pro
             yield where, record | unread
 
 
-def _table_header(path, file_format, dataset, wanted, problems):
-    return table_rows.column_names(source_files(path)[0], file_format)
+def _table_headers(path, file_format, dataset, wanted, problems):
+    return {file: table_rows.column_names(file, file_format) for file in source_files(path)}
 
 
 def _json_records(path, file_format, dataset, columns, wanted, with_labels, problems):
@@ -300,7 +302,8 @@ def _json_records(path, file_format, dataset, columns, wanted, with_labels, prob
         else:
             yield f"{path} line {number}", record
     is_nested = isinstance(record, dict) and any(isinstance(cell, list | dict) for cell in record.values())
-    if number == 1 and is_nested and problems and not isinstance(path, DataFile):
+    is_whole = number == 1 and is_nested and wanted.keys().isdisjoint(record)
+    if is_whole and problems and not isinstance(path, DataFile):
         problems.add_hint(f"Its one object may hold all rows; {AS_LINES}")
 
 
@@ -309,30 +312,33 @@ class _Reader(NamedTuple):
 
     Args:
       records: gives the rows, with the arguments of `delimited_records`.
-      header: gives the names of the columns, with those of `delimited_header`; none where rows name values.
+      headers: gives file -> the names of its columns, with the arguments of `delimited_headers`; nothing
+        where rows name their values.
       needless: the fields of a `DatasetConfig` that it has no use for: name -> where they are read.
     """
 
     records: Callable[..., Iterator[tuple[str, dict]]]
-    header: Callable[..., list[str]]
+    headers: Callable[..., dict[Path, list[str]]]
     needless: dict[str, str]
 
 
 _OF_DELIMITED = dict.fromkeys(("column_names", "delimiter", "skip_short_rows"), "in TSV and CSV files")
 _READERS = {
-    **dict.fromkeys(DELIMITED, _Reader(delimited_records, delimited_header, {})),
-    "jsonl": _Reader(_json_records, lambda *_: [], _OF_DELIMITED),
+    **dict.fromkeys(DELIMITED, _Reader(delimited_records, delimited_headers, {})),
+    "jsonl": _Reader(_json_records, lambda *_: {}, _OF_DELIMITED),
     **dict.fromkeys(
-        TABLES, _Reader(_table_records, _table_header, _OF_DELIMITED | {"encoding": "in files of text"})
+        TABLES, _Reader(_table_records, _table_headers, _OF_DELIMITED | {"encoding": "in files of text"})
     ),
 }
 
 
-def read_header(path: str | Path, dataset: DatasetConfig, wanted: Iterable[str] = ()) -> list[str]:
-    """The names of the columns of a file; of a table with several files those of the first.
+def read_headers(
+    path: str | Path, dataset: DatasetConfig, wanted: Iterable[str] = ()
+) -> dict[Path, list[str]]:
+    """The names of the columns of each file at a path; nothing where each row has its own.
 
     Args:
-      path: a file whose format has a header.
+      path: a file of rows, or several of a table.
       dataset: how it is read.
       wanted: names of columns that the reader looks for, see `find_layout`.
 
@@ -341,9 +347,9 @@ def read_header(path: str | Path, dataset: DatasetConfig, wanted: Iterable[str] 
         quotes.
     """
     problems, file_format = FileProblems(path), _require_format(path, dataset)
-    header = _READERS[file_format].header(Path(path), file_format, dataset, list(wanted), problems)
+    headers = _READERS[file_format].headers(Path(path), file_format, dataset, list(wanted), problems)
     problems.raise_all()
-    return header
+    return headers
 
 
 def text_cell(record: dict, column: str, where: str) -> str:
@@ -392,7 +398,7 @@ def _require_format(path, dataset):
         require_text_file(path, "rows of text")
         likely = likely_format(next(text_lines(path, None, FileProblems(path)), ""))
         raise ValueError(
-            f"{path}: cannot tell the format from the name; end it in one of {USUAL_ENDINGS}, or set "
+            f"{path}: cannot tell the format from the name; end it in one of {', '.join(ENDINGS)}, or set "
             f"dataset.file_format{likely and f'={likely}, which its first line looks like'}."
         )
     return file_format

@@ -23,12 +23,12 @@ from kbert.input_pipelines.data_in_memory import column_names, is_missing, read_
 from kbert.input_pipelines.file_problems import MOST_ROWS, FileProblems
 from kbert.input_pipelines.json_rows import NotLines, parse_object
 from kbert.input_pipelines.labelled_files import (
-    read_header,
+    read_headers,
     stream_examples,
     stream_records,
     whole_choices,
 )
-from kbert.input_pipelines.tables.table_paths import find_format, source_files
+from kbert.input_pipelines.tables.table_paths import find_format, find_table, source_files
 
 _LOOKED_AT = 20  # of the first texts of a file
 # What to do with words in the place of texts.
@@ -70,8 +70,8 @@ def count_rows(
       ValueError: where the file cannot be read, or has other columns.
     """
     own = _with_own_format(path, dataset)
-    if inputs and has_columns(path, dataset):
-        _find_columns(_header(path, own, inputs), path, inputs, own, _LINES_ADVICE)
+    for file, header in _headers(path, own, inputs) if inputs else ():
+        _find_columns(header, file, inputs, own, _LINES_ADVICE)
     return sum(1 for _ in _read_records(path, own, inputs))
 
 
@@ -101,7 +101,7 @@ def with_checked_texts(
     first = list(itertools.islice(examples, _LOOKED_AT))
     if files:
         texts = [example["text"] for example in first if isinstance(example.get("text"), str)]
-        files.require_texts(path, dataset or DatasetConfig(), texts)
+        files.require_texts(path, _with_own_format(path, dataset), texts)
     return itertools.chain(first, examples)
 
 
@@ -123,27 +123,35 @@ def examples_from_columns(
       ValueError: at once, for a file whose header has the columns of no signature; while it is read, for
         such a row, and as `stream_examples` does.
     """
-    own = _with_own_format(path, dataset)
-    columns = None
-    if has_columns(path, dataset):
-        with _naming_format(path, own):
-            advice = "" if own.file_format else _LINES_ADVICE
-            columns = _match_columns(_header(path, own, inputs), path, inputs, own, advice)
-    return _rows_with_inputs(path, inputs, own, columns)
+    own, names = _with_own_format(path, dataset), {_KEPT}
+    advice = "" if own.file_format else _LINES_ADVICE
+    with _naming_format(path, own):
+        for file, header in _headers(path, own, inputs):
+            columns = _match_columns(header, file, inputs, own, advice)
+            _judge_unread({*header} - {*_names_in(columns)}, file, file, inputs, columns)
+            names.update(_names_in(columns))
+    # Of a table no other column is read: it may hold what is no text.
+    optional = names if find_table(path, own.file_format) else names | _known(own, inputs)
+    return _rows_with_inputs(path, inputs, own, optional)
 
 
-def _rows_with_inputs(path, inputs, dataset, columns):
-    by_keys: dict[tuple, dict] = {}  # of rows without a header
+def _rows_with_inputs(path, inputs, dataset, optional):
+    known = {_KEPT, *_known(dataset, inputs)}
+    by_keys: dict[tuple, dict] = {}  # rows of JSON lines, and files of one table, may have other columns each
+    judged = set(known)
 
     def read(record, label, where):
-        keys = tuple(record) if columns is None else ()
-        if keys not in by_keys:
-            by_keys[keys] = columns or _match_columns([*keys], where, inputs, dataset)
-        return _written(_example(record, by_keys[keys], path), where)
+        keys = tuple(filter(known.__contains__, record))
+        columns = by_keys.get(keys)
+        if columns is None:
+            columns = by_keys[keys] = _match_columns([*record], where, inputs, dataset)
+        if not judged.issuperset(record):
+            _judge_unread(record.keys() - judged, where, path, inputs, columns)
+            judged.update(record)
+        return _written(_example(record, columns, path), where)
 
-    read_columns, known = _names_in(columns or {}), _known(dataset, inputs)
     with _naming_format(path, dataset):
-        yield from stream_examples(path, dataset, read_columns, read, with_labels=False, optional=known)
+        yield from stream_examples(path, dataset, (), read, with_labels=False, optional=optional)
 
 
 def examples_from_table(
@@ -162,6 +170,7 @@ def examples_from_table(
     name = "the data"
     header = list(map(str, column_names(table) or ()))
     columns = _match_columns(header, name, inputs, dataset or DatasetConfig())
+    _judge_unread({*header} - {*_names_in(columns)}, name, name, inputs, columns)
     rows = read_rows(table, name, _names_in(columns))
     examples = [_example(row, columns, name) for row in rows]
     for number, example in enumerate(examples, start=1):
@@ -181,9 +190,12 @@ def whole_rows(
         `examples_from_columns` does.
     """
     dataset = _with_own_format(path, dataset)
-    header = _header(path, dataset, inputs)
-    _require_different(header, path)
-    yield from (record for _, record in _read_records(path, dataset, inputs, header))
+    names = set(_known(dataset, inputs))
+    for file, header in _headers(path, dataset, inputs):
+        _require_different(header, file)
+        names.update(header)
+    for _, record in stream_records(path, dataset, (), with_labels=False, optional=names):
+        yield record
 
 
 def _require_different(header, path):
@@ -276,8 +288,8 @@ def _lines(path, dataset):
     return (line.removesuffix("\r") for line in read_lines(path, dataset.encoding))
 
 
-def _read_records(path, dataset, inputs, columns=()):
-    return stream_records(path, dataset, columns, with_labels=False, optional=_known(dataset, inputs))
+def _read_records(path, dataset, inputs):
+    return stream_records(path, dataset, (), with_labels=False, optional=_known(dataset, inputs))
 
 
 _LINES_ADVICE = " A file with a text in each line, and no columns, has another ending, such as .txt."
@@ -303,7 +315,7 @@ def _find_columns(header, file, inputs, dataset, advice="") -> dict[str, str | t
 
 
 def _match_columns(header, file, inputs, dataset, advice="") -> dict[str, str | tuple[str, ...]]:
-    """As `_find_columns`, with what choices begin with and the `id`. It judges what is not read, too."""
+    """As `_find_columns`, with what choices begin with and the `id`."""
     columns = _find_columns(header, file, inputs, dataset, advice)
     if columns.get("text") == dataset.text:
         _require_no_words(header, file, dataset)
@@ -314,11 +326,14 @@ def _match_columns(header, file, inputs, dataset, advice="") -> dict[str, str | 
                 f"(dataset.text_pair); its columns are {str(header)[:500]}."
             )
         columns[_BEGINNING] = dataset.text_pair
-    unread = set(header) - set(_names_in(columns))
-    _require_no_misspelt(unread, file, inputs, columns)
-    if _PAIR_INPUTS[1] in unread and _PAIR_INPUTS[1] not in columns:
-        warn_once(f"{file}: the column {_PAIR_INPUTS[1]!r} is not read: this model takes no second text")
     return columns | ({_KEPT: _KEPT} if _KEPT in header else {})
+
+
+def _judge_unread(unread, where, source, inputs, columns):
+    """Refuses or warns of columns that are not read, where somebody may think that they are."""
+    _require_no_misspelt(unread, where, inputs, columns)
+    if _PAIR_INPUTS[1] in unread and _PAIR_INPUTS[1] not in columns:
+        warn_once(f"{source}: the column {_PAIR_INPUTS[1]!r} is not read: this model takes no second text")
 
 
 def _require_no_words(names, where, dataset):
@@ -341,8 +356,9 @@ def _require_no_misspelt(unread, file, inputs, columns):
             )
 
 
-def _header(path, dataset, inputs):
-    return read_header(path, dataset, _known(dataset, inputs))
+def _headers(path, dataset, inputs):
+    """(file, names of its columns) of each; none where rows have their own."""
+    return read_headers(path, dataset, _known(dataset, inputs)).items()
 
 
 def _known(dataset, inputs) -> set[str]:
@@ -388,8 +404,10 @@ def with_values(example: dict, source) -> dict:
 
 def _written(example, where) -> dict:
     """The example. Raises ValueError where its `id` is nothing that an answer can give back."""
+    if type(example.get(_KEPT)) in (str, int, type(None)):  # nearly always, and quicker
+        return example
     try:
-        json.dumps(example.get(_KEPT), allow_nan=False)
+        json.dumps(example[_KEPT], allow_nan=False)
     except ValueError:
         raise ValueError(
             f"{where}: {_KEPT} holds NaN or infinity, which JSON does not have; write a text or null."

@@ -19,10 +19,10 @@ r"""Script: a trained model + texts -> predictions: one JSON line for each text,
 Without --text, --question and --input_file, texts are read from standard input. There and in a file a line
 is a text; two texts with a tab between them for a model that takes pairs; or a JSON object if an example
 has other fields, for example {"text": "...", "choices": ["...", "..."]} for multiple choice, or
-{"question": "...", "context": "..."} for a question about a text. In a file whose name ends as those of JSON
-lines do every line is a JSON object; an "id" is kept. A .csv, .tsv or .parquet file, a pattern of the last in
-quotes, or a folder of `datasets` has columns: those that the run was trained on, or columns with these names.
-A name that says no format has the dataset.file_format of the run.
+{"question": "...", "context": "..."} for a question about a text. A file of JSON lines, a .csv, .tsv or
+.parquet file, a pattern of the last in quotes, or a folder of `datasets` has columns: those that the run was
+trained on, or columns with these names; an "id" is kept. A name that says no format has the
+dataset.file_format of the run.
 
 A classification run gives label and probabilities, a regression run a number, a question answering run the
 answer and its position in the context, a token classification run a label for each word, and the entities. A

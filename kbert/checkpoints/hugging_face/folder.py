@@ -282,8 +282,7 @@ def _read_model(
 def _meaning(config, name, labels, activation, stored, is_sentences, folder, report):
     """(problem type, activation): what the outputs of a classifier mean, and what makes a score of them."""
     # A cross-encoder's only output is a number, whatever the config says.
-    is_cross_encoder = is_sentences or activation or config.activation
-    is_number = len(labels) == 1 and (is_cross_encoder or not config.problem_type)
+    is_number = len(labels) == 1 and (is_sentences or not config.problem_type)
     problem_type = "regression" if is_number else config.problem_type
     if not name.endswith("ForSequenceClassification"):
         return problem_type, None

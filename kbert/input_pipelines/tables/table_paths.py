@@ -5,7 +5,7 @@ import hashlib
 from pathlib import Path
 from typing import NamedTuple
 
-from kbert.files.file_format import TABLES, USUAL_ENDINGS, format_by_name, path_problem
+from kbert.files.file_format import ENDINGS, TABLES, format_by_name, path_problem
 from kbert.files.globs import matches
 from kbert.files.json_file import read_json_object
 from kbert.files.near_names import near_names
@@ -54,7 +54,7 @@ def find_table(path: str | Path, file_format: str | None = None) -> Table | None
     if (path.parent / _SPLITS).is_file():
         raise ValueError(f"{path.parent} holds no split {path.name!r}; {_list_splits(path.parent)}.")
     raise ValueError(
-        f"file {path} {path_problem(path)}; expected a file that ends in one of {USUAL_ENDINGS}, or a "
+        f"file {path} {path_problem(path)}; expected a file that ends in one of {', '.join(ENDINGS)}, or a "
         "folder of `datasets`." + _file_like(path)
     )
 

@@ -198,8 +198,8 @@ REFUSED = {
     "unknown ending": (
         "a.txt",
         "x",
-        "a.txt: cannot tell the format from the name; end it in one of .tsv, .csv, .jsonl, .parquet, "
-        ".arrow, or set dataset.file_format.",
+        "a.txt: cannot tell the format from the name; end it in one of .tsv, .tab, .csv, .jsonl, "
+        ".ndjson, .jsonlines, .json, .parquet, .arrow, or set dataset.file_format.",
     ),
     "half a gzip": (
         "a.tsv.gz",

@@ -303,18 +303,32 @@ def test_columns_that_a_whole_row_cannot_have_are_named(tmp_path):
         list(whole_rows(write_parquet(tmp_path / "b.parquet", twice), INPUTS))
 
 
-def test_what_a_table_lacks_is_refused_as_in_text(tmp_path):
-    """No row at all; and, in a later file of a pattern, a column of the first."""
+def test_a_table_without_rows_is_refused_as_text_is(tmp_path):
     (tmp_path / "a.csv").write_text("text\n")
     write_parquet(tmp_path / "a.parquet", pa.table({"text": pa.array([], pa.string())}))
     for read in (examples_of_file, whole_rows):
         for name in ("a.csv", "a.parquet"):
             with pytest.raises(ValueError, match=f"{name} holds no rows"):
                 list(read(tmp_path / name, INPUTS))
-    write_parquet(tmp_path / "b-1.parquet", pa.table({"text": ["x"], "id": [1]}))
-    write_parquet(tmp_path / "b-2.parquet", pa.table({"text": ["y"]}))
-    with pytest.raises(ValueError, match="b-2.parquet has no column 'id'"):
-        list(examples_of_file(tmp_path / "b-*.parquet", INPUTS))
+
+
+def test_files_of_a_table_may_have_other_columns_each(tmp_path):
+    tables = [
+        {"body": ["x"], "id": [1]},
+        {"text": ["y"], "text_pair": ["z"]},
+        {"text": pa.array([], pa.string())},
+    ]
+    for number, columns in enumerate(tables):
+        write_parquet(tmp_path / f"b-{number}.parquet", pa.table(columns))
+    pattern, dataset = tmp_path / "b-*.parquet", DatasetConfig(text="body")
+    expected = [{"text": "x", "id": 1}, {"text": "y", "text_pair": "z"}]
+    assert list(examples_of_file(pattern, INPUTS, dataset)) == expected
+    assert list(whole_rows(pattern, INPUTS, dataset)) == [{"body": "x", "id": 1}, expected[1]]
+    write_parquet(tmp_path / "a.parquet", pa.table({"body": ["x"], "text": [b"\x89PNG"]}))
+    assert list(examples_of_file(tmp_path / "a.parquet", INPUTS, dataset)) == [{"text": "x"}]
+    write_parquet(tmp_path / "b-3.parquet", pa.table({"text": ["y"], "text_pear": ["z"]}))
+    with pytest.raises(ValueError, match="b-3.parquet has a column 'text_pear', which is not read"):
+        list(examples_of_file(pattern, INPUTS, dataset))
 
 
 def test_whole_rows_are_cut_as_those_that_are_answered(tmp_path, caplog):

@@ -608,12 +608,6 @@ ACTIVATIONS = {  # config.json, config_sentence_transformers.json, with modules.
     "a cross-encoder's default": ({}, {"activation_fn": None}, True, "sigmoid"),
     "whatever its problem type": ({"problem_type": "regression"}, {}, True, "sigmoid"),
     "a label, for transformers": ({"problem_type": "multi_label_classification"}, {}, True, "sigmoid"),
-    "one by its activation": (
-        {"problem_type": "multi_label_classification", OLDER: IDENTITY},
-        None,
-        False,
-        "identity",
-    ),
     "without a word": ({}, None, False, "sigmoid"),
     "a regression of transformers": ({"problem_type": "regression"}, None, False, None),
 }
@@ -678,3 +672,5 @@ def test_one_label_that_may_hold_has_its_sigmoid_without_a_word(tmp_path, caplog
     checkpoint = read_checkpoint(folder)
     assert (checkpoint.task, checkpoint.activation) == ("multi_label_classification", None)
     assert not caplog.text
+    write_checkpoint(checkpoint, tmp_path / "back", "hugging_face")
+    assert read_checkpoint(tmp_path / "back").task == "multi_label_classification"
