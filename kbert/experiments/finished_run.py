@@ -33,7 +33,8 @@ _WEIGHT_FILES = (
     "variables/variables.data-*",
 )
 _MODULES = "[0-9]_*"  # folders of a sentence-transformers model
-_SETTINGS = (*hub.SMALL_FILES, "assets/vocab.txt")
+# Runs may lie within the folder, so its modules alone are looked into.
+_SETTINGS = (*(pattern.replace("*_", "[0-9]_", 1) for pattern in hub.SMALL_FILES), "assets/vocab.txt")
 
 
 def describe_run(config, arguments: dict) -> dict:

@@ -230,7 +230,8 @@ def label_names(names: dict, path) -> tuple[str, ...]:
         type(name) in (str, int) and name != "" and is_unicode(str(name)) for name in names.values()
     ):
         raise ValueError(
-            f"{path}: id2label should map the ids 0, 1, 2 ... to names, received {shown(names)}."
+            f"{path}: id2label should map the ids 0, 1, 2 ... to names, none of them empty, received "
+            f"{shown(names)}."
         )
     labels = tuple(str(names[index]) for index in ids)
     require_once(labels, f"{path}: id2label")

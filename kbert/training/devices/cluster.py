@@ -14,7 +14,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 _JOBS = ("chief", "worker")
-_FIRST_PORT, _PORTS_OF_JOBS = 8888, 20_000  # below those that Linux gives to connections
+# Ports of jobs of Slurm, for so many tasks of a job on one node: below those that Linux gives to connections.
+_FIRST_PORT, _JOBS_AT_ONCE, _TASKS_OF_NODE = 8888, 1250, 16
 _EXAMPLE = '{"cluster": {"worker": ["host1:8888", "host2:8888"]}, "task": {"type": "worker", "index": 0}}'
 
 
@@ -166,7 +167,7 @@ def slurm_tf_config(environment: Mapping[str, str] = os.environ) -> str:
             f"cluster=slurm: SLURM_STEP_NODELIST has {len(nodes)} nodes {nodes}, but "
             f"SLURM_STEP_TASKS_PER_NODE has {len(tasks)}: {tasks}."
         )
-    first = _FIRST_PORT + int(environment.get("SLURM_JOB_ID", 0)) % _PORTS_OF_JOBS
+    first = _FIRST_PORT + int(environment.get("SLURM_JOB_ID", 0)) % _JOBS_AT_ONCE * _TASKS_OF_NODE
     addresses = [
         f"{node}:{first + n}" for node, number in zip(nodes, tasks, strict=True) for n in range(number)
     ]
