@@ -83,10 +83,10 @@ def _num_train_steps(config, train_data):
     require_one_batch(source, examples, batch)
     number = int(examples / batch * config.num_train_epochs)
     if not number:
-        smaller = int(examples * config.num_train_epochs)
+        smaller, enough = int(examples * config.num_train_epochs), (1000 * batch // examples + 1) / 1000
         raise ValueError(
             f"{examples} examples in batches of {batch} over {config.num_train_epochs} epochs are less than "
-            f"one step; raise num_train_epochs to {batch}/{examples} or more"
+            f"one step; raise num_train_epochs to {enough} or more"
             + (f", or set train_batch_size={smaller} or lower." if smaller else ".")
         )
     return number

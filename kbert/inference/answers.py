@@ -248,8 +248,9 @@ def _example(example, inputs, where):
         names = inputs if len(example) == len(inputs) else PAIR
         if len(example) == len(names):
             return dict(zip(names, example, strict=True))
-    batch = "; take the batches of a tf.data.Dataset apart by .unbatch()" if isinstance(example, list) else ""
-    raise ValueError(f"{where} is {shown(example)}; expected {_expected(inputs)}{batch}.")
+    advice = ". A pair is a tuple; batches of a tf.data.Dataset come apart by .unbatch()"
+    advice = advice if isinstance(example, list) else ""
+    raise ValueError(f"{where} is {shown(example)}; expected {_expected(inputs)}{advice}.")
 
 
 def _expected(inputs):

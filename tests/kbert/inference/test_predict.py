@@ -90,7 +90,7 @@ def test_a_row_of_pandas_is_read_as_its_data_frame_is():
         (3, r"received int \(3\); expected a text"),
         (np.array("a"), "received ndarray"),
         (["a", 3], r"examples\[1\] is int \(3\); expected a text \(str\), a pair"),
-        ([["a", "b"]], r"examples\[0\] is list .*the key 'text'; take the batches of .* by .unbatch\(\)"),
+        ([["a", "b"]], r"examples\[0\] is list .*the key 'text'. A pair is a tuple; .* by .unbatch\(\)"),
         (("a", "b", "c"), "the example is tuple"),
         (
             {"test": Frame({"text": ["a"]})},

@@ -42,11 +42,11 @@ REFUSED = {
     ),
     "no step": (
         {"num_train_epochs": 0.1},
-        "epochs are less than one step; raise num_train_epochs to 8/40 or more, or set train_batch_size=4 or",
+        "are less than one step; raise num_train_epochs to 0.201 or more, or set train_batch_size=4 or",
     ),
     "no step of any batch": (
         {"num_train_epochs": 0.01, "train_batch_size": 1},
-        "epochs are less than one step; raise num_train_epochs to 1/40 or more.",
+        "epochs are less than one step; raise num_train_epochs to 0.026 or more.",
     ),
     "large batch of what is left": (
         {"train_batch_size": 36, "dev_split": 0.1, "max_train_examples": 30},
