@@ -6,6 +6,7 @@ result.json of a run holds both. The same path may hold another checkpoint tomor
 import functools
 import hashlib
 import json
+import re
 from pathlib import Path
 
 from absl import logging
@@ -34,7 +35,7 @@ _WEIGHT_FILES = (
 )
 _MODULES = "[0-9]_*"  # folders of a sentence-transformers model
 # Runs may lie within the folder, so its modules alone are looked into.
-_SETTINGS = (*(pattern.replace("*_", "[0-9]_", 1) for pattern in hub.SMALL_FILES), "assets/vocab.txt")
+_SETTINGS = (*(re.sub(r"^\*_", "[0-9]_", pattern) for pattern in hub.SMALL_FILES), "assets/vocab.txt")
 
 
 def describe_run(config, arguments: dict) -> dict:

@@ -290,17 +290,17 @@ def _quote_problem(error):
     )
 
 
-def delimited_headers(
+def delimited_header(
     path: Path, file_format: str, dataset: DatasetConfig, wanted: Collection[str], problems: FileProblems
-) -> dict[Path, list[str]]:
-    """The file -> the names of its columns: its first line, or `dataset.column_names`.
+) -> list[str]:
+    """The names of the columns of a TSV or CSV file: its first line, or `dataset.column_names`.
 
     Args and errors as those of `find_layout`.
     """
     if dataset.column_names:
-        return {path: list(dataset.column_names)}
+        return list(dataset.column_names)
     lines = text_lines(path, dataset.encoding, problems)
-    return {path: find_layout(lines, path, file_format, dataset, wanted, problems).header}
+    return find_layout(lines, path, file_format, dataset, wanted, problems).header
 
 
 def delimited_records(

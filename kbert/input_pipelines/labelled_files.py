@@ -11,7 +11,7 @@ from kbert.files.file_format import DELIMITED, ENDINGS, TABLES
 from kbert.files.text_file import require_text_file
 from kbert.input_pipelines.data_files import DataFile
 from kbert.input_pipelines.delimited_files import (
-    delimited_headers,
+    delimited_header,
     delimited_records,
     likely_format,
     require_columns,
@@ -22,7 +22,7 @@ from kbert.input_pipelines.json_rows import AS_LINES, NotLines, parse_object, re
 from kbert.input_pipelines.label_lists import listed_words
 from kbert.input_pipelines.labels import ANSWER, LEFT_OUT, NO_VALUE, RowLabels, class_label, label_set
 from kbert.input_pipelines.tables import table_rows
-from kbert.input_pipelines.tables.table_paths import find_format, find_table, source_files
+from kbert.input_pipelines.tables.table_paths import find_format, find_table
 
 
 class LabelledText(NamedTuple):
@@ -156,8 +156,6 @@ def _records(path, dataset, columns, optional, with_labels, problems):
     known = (*columns, *dataset.text_columns, dataset.scores, *optional, with_labels and dataset.label)
     wanted = dict.fromkeys(filter(None, known))
     file_format = _require_format(path, dataset)
-    if file_format in TABLES and not with_labels:  # any other column may hold what is no text
-        wanted = dict.fromkeys((*columns, *optional))
     read_records = _READERS[file_format].records
     records = read_records(path, file_format, dataset, columns, wanted, with_labels, problems)
     records = _not_empty(records, path, problems)
@@ -281,10 +279,6 @@ def _table_records(path, file_format, dataset, columns, wanted, with_labels, pro
             yield where, record | unread
 
 
-def _table_headers(path, file_format, dataset, wanted, problems):
-    return {file: table_rows.column_names(file, file_format) for file in source_files(path)}
-
-
 def _json_records(path, file_format, dataset, columns, wanted, with_labels, problems):
     """(where, record) of a file of JSON lines."""
     number, record = 0, None
@@ -312,33 +306,28 @@ class _Reader(NamedTuple):
 
     Args:
       records: gives the rows, with the arguments of `delimited_records`.
-      headers: gives file -> the names of its columns, with the arguments of `delimited_headers`; nothing
-        where rows name their values.
       needless: the fields of a `DatasetConfig` that it has no use for: name -> where they are read.
+      header: gives the names of the columns of a file of text with a header.
     """
 
     records: Callable[..., Iterator[tuple[str, dict]]]
-    headers: Callable[..., dict[Path, list[str]]]
     needless: dict[str, str]
+    header: Callable[..., list[str]] = delimited_header
 
 
 _OF_DELIMITED = dict.fromkeys(("column_names", "delimiter", "skip_short_rows"), "in TSV and CSV files")
 _READERS = {
-    **dict.fromkeys(DELIMITED, _Reader(delimited_records, delimited_headers, {})),
-    "jsonl": _Reader(_json_records, lambda *_: {}, _OF_DELIMITED),
-    **dict.fromkeys(
-        TABLES, _Reader(_table_records, _table_headers, _OF_DELIMITED | {"encoding": "in files of text"})
-    ),
+    **dict.fromkeys(DELIMITED, _Reader(delimited_records, {})),
+    "jsonl": _Reader(_json_records, _OF_DELIMITED),
+    **dict.fromkeys(TABLES, _Reader(_table_records, _OF_DELIMITED | {"encoding": "in files of text"})),
 }
 
 
-def read_headers(
-    path: str | Path, dataset: DatasetConfig, wanted: Iterable[str] = ()
-) -> dict[Path, list[str]]:
-    """The names of the columns of each file at a path; nothing where each row has its own.
+def read_header(path: str | Path, dataset: DatasetConfig, wanted: Iterable[str] = ()) -> list[str]:
+    """The names of the columns of a file of text.
 
     Args:
-      path: a file of rows, or several of a table.
+      path: a file whose format has a header and is no table.
       dataset: how it is read.
       wanted: names of columns that the reader looks for, see `find_layout`.
 
@@ -347,9 +336,9 @@ def read_headers(
         quotes.
     """
     problems, file_format = FileProblems(path), _require_format(path, dataset)
-    headers = _READERS[file_format].headers(Path(path), file_format, dataset, list(wanted), problems)
+    header = _READERS[file_format].header(Path(path), file_format, dataset, list(wanted), problems)
     problems.raise_all()
-    return headers
+    return header
 
 
 def text_cell(record: dict, column: str, where: str) -> str:

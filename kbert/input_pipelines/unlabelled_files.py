@@ -23,14 +23,16 @@ from kbert.input_pipelines.data_in_memory import column_names, is_missing, read_
 from kbert.input_pipelines.file_problems import MOST_ROWS, FileProblems
 from kbert.input_pipelines.json_rows import NotLines, parse_object
 from kbert.input_pipelines.labelled_files import (
-    read_headers,
+    read_header,
     stream_examples,
     stream_records,
     whole_choices,
 )
+from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_format, find_table, source_files
 
 _LOOKED_AT = 20  # of the first texts of a file
+_MOST_KEYS = 1024  # sets of keys of JSON lines that are remembered
 # What to do with words in the place of texts.
 WHOLE_TEXTS = (
     "write each sentence as one text, its words with blanks between them, or ask the signature `words` of an "
@@ -70,8 +72,12 @@ def count_rows(
       ValueError: where the file cannot be read, or has other columns.
     """
     own = _with_own_format(path, dataset)
-    for file, header in _headers(path, own, inputs) if inputs else ():
-        _find_columns(header, file, inputs, own, _LINES_ADVICE)
+    if table := find_table(path, own.file_format):
+        for file in table.files if inputs else ():
+            _find_columns(table_rows.column_names(file, table.file_format), file, inputs, own)
+        return sum(table_rows.count_rows(file, table.file_format) for file in table.files)
+    if inputs and has_columns(path, dataset):
+        _find_columns(_header(path, own, inputs), path, inputs, own, _LINES_ADVICE)
     return sum(1 for _ in _read_records(path, own, inputs))
 
 
@@ -123,35 +129,47 @@ def examples_from_columns(
       ValueError: at once, for a file whose header has the columns of no signature; while it is read, for
         such a row, and as `stream_examples` does.
     """
-    own, names = _with_own_format(path, dataset), {_KEPT}
-    advice = "" if own.file_format else _LINES_ADVICE
+    own = _with_own_format(path, dataset)
     with _naming_format(path, own):
-        for file, header in _headers(path, own, inputs):
-            columns = _match_columns(header, file, inputs, own, advice)
-            _judge_unread({*header} - {*_names_in(columns)}, file, file, inputs, columns)
-            names.update(_names_in(columns))
-    # Of a table no other column is read: it may hold what is no text.
-    optional = names if find_table(path, own.file_format) else names | _known(own, inputs)
-    return _rows_with_inputs(path, inputs, own, optional)
+        if table := find_table(path, own.file_format):
+            return _rows_of_table(table, path, inputs, own)
+        if not has_columns(path, dataset):
+            return _rows_with_keys(path, inputs, own)
+        advice = "" if own.file_format else _LINES_ADVICE
+        columns = _match_columns(_header(path, own, inputs), path, inputs, own, advice)
+        records = _read_records(path, own, inputs, _names_in(columns))
+        return (_written(_example(record, columns, path), where) for where, record in records)
 
 
-def _rows_with_inputs(path, inputs, dataset, optional):
-    known = {_KEPT, *_known(dataset, inputs)}
-    by_keys: dict[tuple, dict] = {}  # rows of JSON lines, and files of one table, may have other columns each
-    judged = set(known)
+def _rows_of_table(table, path, inputs, dataset):
+    """Those of its files, each of which may have other columns. No other column is read than inputs: it may
+    hold what is no text."""
+    read = []
+    for file in table.files:
+        header = table_rows.column_names(file, table.file_format)
+        read.append((file, _match_columns(header, file, inputs, dataset, _LINES_ADVICE)))
+    return (
+        _written(_example(record, columns, path), where)
+        for file, columns in read
+        for where, record in table_rows.read_rows(file, table.file_format, _names_in(columns))
+    )
+
+
+def _rows_with_keys(path, inputs, dataset):
+    """Those of JSON lines: each row may have other keys."""
+    by_keys: dict[tuple, dict] = {}
 
     def read(record, label, where):
-        keys = tuple(filter(known.__contains__, record))
-        columns = by_keys.get(keys)
-        if columns is None:
-            columns = by_keys[keys] = _match_columns([*record], where, inputs, dataset)
-        if not judged.issuperset(record):
-            _judge_unread(record.keys() - judged, where, path, inputs, columns)
-            judged.update(record)
-        return _written(_example(record, columns, path), where)
+        keys = tuple(record)
+        if keys not in by_keys:
+            if len(by_keys) == _MOST_KEYS:
+                by_keys.clear()
+            by_keys[keys] = _match_columns([*keys], where, inputs, dataset, source=path)
+        return _written(_example(record, by_keys[keys], path), where)
 
     with _naming_format(path, dataset):
-        yield from stream_examples(path, dataset, (), read, with_labels=False, optional=optional)
+        known = _known(dataset, inputs)
+        yield from stream_examples(path, dataset, (), read, with_labels=False, optional=known)
 
 
 def examples_from_table(
@@ -170,7 +188,6 @@ def examples_from_table(
     name = "the data"
     header = list(map(str, column_names(table) or ()))
     columns = _match_columns(header, name, inputs, dataset or DatasetConfig())
-    _judge_unread({*header} - {*_names_in(columns)}, name, name, inputs, columns)
     rows = read_rows(table, name, _names_in(columns))
     examples = [_example(row, columns, name) for row in rows]
     for number, example in enumerate(examples, start=1):
@@ -190,12 +207,14 @@ def whole_rows(
         `examples_from_columns` does.
     """
     dataset = _with_own_format(path, dataset)
-    names = set(_known(dataset, inputs))
-    for file, header in _headers(path, dataset, inputs):
-        _require_different(header, file)
-        names.update(header)
-    for _, record in stream_records(path, dataset, (), with_labels=False, optional=names):
-        yield record
+    if table := find_table(path, dataset.file_format):
+        for file in table.files:
+            columns = table_rows.column_names(file, table.file_format)
+            _require_different(columns, file)
+            yield from (row for _, row in table_rows.read_rows(file, table.file_format, columns))
+        return
+    _require_different(_header(path, dataset, inputs), path)
+    yield from (record for _, record in _read_records(path, dataset, inputs))
 
 
 def _require_different(header, path):
@@ -288,8 +307,8 @@ def _lines(path, dataset):
     return (line.removesuffix("\r") for line in read_lines(path, dataset.encoding))
 
 
-def _read_records(path, dataset, inputs):
-    return stream_records(path, dataset, (), with_labels=False, optional=_known(dataset, inputs))
+def _read_records(path, dataset, inputs, columns=()):
+    return stream_records(path, dataset, columns, with_labels=False, optional=_known(dataset, inputs))
 
 
 _LINES_ADVICE = " A file with a text in each line, and no columns, has another ending, such as .txt."
@@ -314,8 +333,11 @@ def _find_columns(header, file, inputs, dataset, advice="") -> dict[str, str | t
     return columns
 
 
-def _match_columns(header, file, inputs, dataset, advice="") -> dict[str, str | tuple[str, ...]]:
-    """As `_find_columns`, with what choices begin with and the `id`."""
+def _match_columns(header, file, inputs, dataset, advice="", source=None) -> dict[str, str | tuple[str, ...]]:
+    """As `_find_columns`, with what choices begin with and the `id`. It judges what is not read, too.
+
+    Of a row, `file` is where it stands, and `source` its file, which a warning names.
+    """
     columns = _find_columns(header, file, inputs, dataset, advice)
     if columns.get("text") == dataset.text:
         _require_no_words(header, file, dataset)
@@ -326,14 +348,12 @@ def _match_columns(header, file, inputs, dataset, advice="") -> dict[str, str | 
                 f"(dataset.text_pair); its columns are {str(header)[:500]}."
             )
         columns[_BEGINNING] = dataset.text_pair
-    return columns | ({_KEPT: _KEPT} if _KEPT in header else {})
-
-
-def _judge_unread(unread, where, source, inputs, columns):
-    """Refuses or warns of columns that are not read, where somebody may think that they are."""
-    _require_no_misspelt(unread, where, inputs, columns)
+    unread = set(header) - set(_names_in(columns))
+    _require_no_misspelt(unread, file, inputs, columns)
     if _PAIR_INPUTS[1] in unread and _PAIR_INPUTS[1] not in columns:
-        warn_once(f"{source}: the column {_PAIR_INPUTS[1]!r} is not read: this model takes no second text")
+        sentence = f"the column {_PAIR_INPUTS[1]!r} is not read: this model takes no second text"
+        warn_once(f"{source or file}: {sentence}")
+    return columns | ({_KEPT: _KEPT} if _KEPT in header else {})
 
 
 def _require_no_words(names, where, dataset):
@@ -356,9 +376,8 @@ def _require_no_misspelt(unread, file, inputs, columns):
             )
 
 
-def _headers(path, dataset, inputs):
-    """(file, names of its columns) of each; none where rows have their own."""
-    return read_headers(path, dataset, _known(dataset, inputs)).items()
+def _header(path, dataset, inputs):
+    return read_header(path, dataset, _known(dataset, inputs))
 
 
 def _known(dataset, inputs) -> set[str]:

@@ -139,7 +139,7 @@ def configs():
 def table(kind, *writers):
     def read(path):
         columns = table_rows.readable_columns(path, kind)
-        list(table_rows.read_rows(path, kind, columns))
+        assert len(list(table_rows.read_rows(path, kind, columns))) == table_rows.count_rows(path, kind)
 
     return Target([*written(TABLE, *writers)], f"rows.{kind}", read)
 

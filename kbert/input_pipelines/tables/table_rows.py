@@ -28,6 +28,14 @@ def column_names(file: Path, file_format: str) -> list[str]:
         return list(_schema(table).names)
 
 
+def count_rows(file: Path, file_format: str) -> int:
+    """The number of rows of a file. Raises as `column_names` does."""
+    with _opened(file, file_format) as table:
+        if file_format == "parquet":
+            return table.metadata.num_rows
+        return sum(batch.num_rows for batch in _arrow_batches(table))
+
+
 def read_rows(file: Path, file_format: str, columns: Sequence[str]) -> Iterator[tuple[str, dict]]:
     """Yields (file and row from 1, columns by name) row by row, as plain Python values.
 

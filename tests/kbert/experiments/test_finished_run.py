@@ -76,7 +76,13 @@ def test_the_digest_follows_tokenizer_and_settings_too(tmp_path, finished):
     save_file({"kernel": np.array([1.0])}, tmp_path / "model.safetensors")
     (tmp_path / "config.json").write_text("{}")
     before, weights = content_digest(tmp_path), content_digest(tmp_path)[:16]
-    (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": false}')
+    read = ("tokenizer_config.json", "sentence_bert_config.json", "1_Pooling/config.json")
+    digests = {before}
+    for name in (*read, "run_1/config.json"):  # the last is of a run that lies there
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text('{"do_lower_case": false}')
+        digests.add(content_digest(tmp_path))
+    assert len(digests) == 1 + len(read)
     now = content_digest(tmp_path)
     assert now != before and now.startswith(weights), "what older versions wrote is still the same start"
     scratch = content_digest(tmp_path, with_weights=False)

@@ -69,10 +69,15 @@ def plain(example):
 def test_every_task_reads_of_a_table_what_it_reads_of_json_lines(tmp_path, task):
     dataset, rows = TASK_ROWS[task]
     read = TASKS[task].files.read_examples
-    expected = [plain(one) for one in read(write_lines(tmp_path / "rows.jsonl", rows), dataset)]
-    assert len(expected) == len(rows)
-    for kind, path in every_kind(tmp_path, pa.Table.from_pylist(rows)).items():
-        assert [plain(one) for one in read(path, dataset)] == expected, kind
+    lines, tables = (
+        write_lines(tmp_path / "rows.jsonl", rows),
+        every_kind(tmp_path, pa.Table.from_pylist(rows)),
+    )
+    for with_labels in (True, False):
+        expected = [plain(one) for one in read(lines, dataset, with_labels)]
+        assert len(expected) == len(rows)
+        for kind, path in tables.items():
+            assert [plain(one) for one in read(path, dataset, with_labels)] == expected, kind
 
 
 def test_spans_of_a_text_and_sentences_that_are_documents_of_their_own(tmp_path):
