@@ -164,7 +164,7 @@ def tensor_from_json(name: str, value, dtype: tf.DType, limits: Limits) -> np.nd
         flat = [each for inner in flat for each in inner]
         check_size(name, len(flat), dtype, limits)
     if dtype == tf.string:
-        flat = [_bytes(name, each) for each in flat]
+        flat = [text_bytes(name, each) for each in flat]
         check_texts(name, flat, limits)
     else:
         kinds = _NUMBERS.get(dtype, ())
@@ -178,7 +178,8 @@ def tensor_from_json(name: str, value, dtype: tf.DType, limits: Limits) -> np.nd
     return array.reshape(shape)
 
 
-def _bytes(name: str, value) -> bytes:
+def text_bytes(name: str, value) -> bytes:
+    """A text as UTF-8, or the bytes of `{"b64": "..."}`; `RequestError` for anything else."""
     try:
         if isinstance(value, str):
             return value.encode()

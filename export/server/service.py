@@ -15,6 +15,7 @@ from kbert.tasks.sparse_embedding.sparse_serving import INDICES, WEIGHTS
 
 from ..gate.saved_model_session import RequestError
 from .batch_queue import BatchQueue, has_rows, joined
+from .json_tensors import text_bytes
 from .limits import Limits
 from .prompts import NO_PROMPT, Prompt
 from .request import Request, invalid
@@ -190,12 +191,9 @@ class Service:
             raise invalid("received no text; expected one or more.")
         check_size("texts", len(texts), tf.string, self.limits)
         array = np.empty(len(texts), object)
-        try:
-            for index, text in enumerate(texts):
-                array[index] = text.encode()
-                check_texts("texts", array[index : index + 1], self.limits)
-        except UnicodeEncodeError:
-            raise invalid("a text has half of a surrogate pair; expected UTF-8.") from None
+        for index, text in enumerate(texts):
+            array[index] = text_bytes("texts", text)
+            check_texts("texts", array[index : index + 1], self.limits)
         return array
 
     def tokenized(self, request: Request, texts: np.ndarray, pairs: np.ndarray | None = None):

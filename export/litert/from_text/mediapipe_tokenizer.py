@@ -7,6 +7,7 @@ tests/export/mediapipe holds the ids beside those of MediaPipe 1.2.2 itself.
 import re
 import unicodedata
 
+from kbert.tokenization.character_classes import IDEOGRAPHS, in_python
 from kbert.tokenization.greedy_match import GreedyMatcher
 from kbert.tokenization.python.text_inputs import TextInputs
 from kbert.tokenization.python.wordpiece_tokenizer import WordPieceTokenizer
@@ -16,10 +17,7 @@ MAX_BYTES_PER_WORD = 100  # kDefaultMaxBytesPerToken: longer words become [UNK]
 _NO_SPACES = re.compile(r"[^ \t\n\f\r]+")  # RE2's \s
 _ASCII_LOWER = {capital: capital + 32 for capital in range(ord("A"), ord("Z") + 1)}
 # ASCII symbols and the ideograph blocks; Unicode's punctuation stands alone as well.
-_ALONE = re.compile(
-    r"[!-/:-@\[-`{-~\u4E00-\u9FFF\u3400-\u4DBF\U00020000-\U0002A6DF\U0002A700-\U0002B73F"
-    r"\U0002B740-\U0002B81F\U0002B820-\U0002CEAF\uF900-\uFAFF\U0002F800-\U0002FA1F]"
-)
+_ALONE = re.compile(rf"[!-/:-@\[-`{{-~{in_python(IDEOGRAPHS)}]")
 
 
 class MediaPipeTokenizer(TextInputs):

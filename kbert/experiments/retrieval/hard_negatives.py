@@ -22,6 +22,8 @@ from kbert.experiments import show_lines
 from kbert.experiments.retrieval import retrievers
 from kbert.experiments.retrieval.collection import read_corpus
 from kbert.experiments.retrieval.evaluation import as_loaded, make_retriever
+from kbert.files.compression import find_opener
+from kbert.files.file_format import format_by_name
 from kbert.files.output_path import check_output_file, require_local, require_parent_folder
 from kbert.files.whole_file import whole_file
 from kbert.input_pipelines.json_rows import MissingColumn
@@ -60,8 +62,8 @@ def hard_negatives(
         "bm25". In Python also a `LoadedModel`.
       pairs_file: rows of a query and its positive; a query may have several rows. A file with labels is
         refused: those of other rows than positives would be lost.
-      output_file: a .jsonl file with text, text_pair (as the corpus has it, with its title), negative_1,
-        negative_2 and so on, no text twice in other capitals or blanks, and `scores`: those
+      output_file: a .jsonl file, or a .jsonl.gz, with text, text_pair (as the corpus has it, with its title),
+        negative_1, negative_2 and so on, no text twice in other capitals or blanks, and `scores`: those
         of the positive (null where it is not among what was found) and of each negative. Those of a
         cross-encoder are its own numbers, before its activation.
       corpus_file: more texts for negatives, beside all positives: JSON lines with "_id", "title" and "text".
@@ -102,8 +104,8 @@ def hard_negatives(
         not seed or sampling_strategy == "random",
         f'seed={seed} is for sampling_strategy="random", and it is "{sampling_strategy}"; leave it out.',
     )
-    if Path(output_file).suffix != ".jsonl":
-        raise ValueError(f"output_file={output_file} must end in .jsonl: it holds JSON lines.")
+    if format_by_name(Path(output_file)) != "jsonl":
+        raise ValueError(f"output_file={output_file} must end in .jsonl or .jsonl.gz: it holds JSON lines.")
     output_file, read = Path(output_file), [Path(path) for path in (pairs_file, corpus_file) if path]
     models = [model for model in (run_dir, cross_encoder) if isinstance(model, str | os.PathLike)]
     kept = itertools.chain.from_iterable(map(formats.kept_files, models))
@@ -246,7 +248,7 @@ def _read(text):
 
 def _write(pairs, negatives, number, path, margin) -> int:
     rows = 0
-    with whole_file(path) as aside, open(aside, "w", encoding="utf-8", newline="\n") as file:
+    with whole_file(path) as aside, find_opener(path)(aside, "wt", encoding="utf-8", newline="\n") as file:
         for pair in pairs:
             chosen, scores = negatives[pair.text]
             if len(chosen) < number:

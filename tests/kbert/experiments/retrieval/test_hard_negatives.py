@@ -1,5 +1,6 @@
 """Hard negatives by the rules of sentence-transformers, beside a search in plain loops."""
 
+import gzip
 import json
 import math
 import random
@@ -73,6 +74,13 @@ def test_negatives_are_the_nearest_that_the_rules_allow(files, number, skipped, 
         assert row["scores"] == pytest.approx(
             [scores[row["text_pair"]], *(scores[one] for one in chosen)], abs=1e-6
         )
+
+
+def test_rows_are_packed_as_the_name_says(files):
+    mine(files)
+    packed = files[1].with_name("rows.ndjson.gz")
+    mining.hard_negatives(LetterVectors(), files[0], packed, corpus_file=files[2])
+    assert gzip.decompress(packed.read_bytes()) == files[1].read_bytes()
 
 
 def test_the_positives_of_a_query_are_those_of_its_other_spellings(files):
