@@ -34,8 +34,6 @@ _WEIGHT_FILES = (
     "variables/variables.data-*",
 )
 _MODULES = "[0-9]_*"  # folders of a sentence-transformers model
-# Runs may lie within the folder, so its modules alone are looked into.
-_SETTINGS = (*(re.sub(r"^\*_", "[0-9]_", pattern) for pattern in hub.SMALL_FILES), "assets/vocab.txt")
 
 
 def describe_run(config, arguments: dict) -> dict:
@@ -196,7 +194,9 @@ def _content(path, checkpoint_format):
         files = []
         for folder in (path, *sorted(path.glob(_MODULES))):
             files += next(filter(None, (sorted(folder.glob(pattern)) for pattern in _WEIGHT_FILES)), [])
-    beside = [file for pattern in _SETTINGS for file in sorted(path.glob(pattern))]
+    # Runs may lie within the folder, so its modules alone are looked into.
+    settings = [re.sub(r"^\*_", "[0-9]_", pattern) for pattern in hub.SMALL_FILES]
+    beside = [file for pattern in (*settings, "assets/vocab.txt") for file in sorted(path.glob(pattern))]
     return _digests(files), _digests(beside)
 
 

@@ -12,7 +12,7 @@ from kbert.experiments import pretraining_run, show_lines
 from kbert.experiments.init import Init, require_place
 from kbert.input_pipelines.records.record_folders import PretrainingRecords
 from kbert.manifest import read_manifest
-from kbert.runs.run_directory import run_to_resume
+from kbert.runs import run_directory
 from kbert.tokenization.vocabulary_files import read_vocabulary
 
 
@@ -69,7 +69,8 @@ def pretrain(
     phases = open_records(settled, input_dir, eval_input_dir)
     init = Init(init_checkpoint, do_lower_case, unmatched_patterns(allow_unmatched))
     has_encoder = settled.encoder or init.for_student(settled.distillation).checkpoint
-    if not has_encoder and not run_to_resume(run_dir):  # a run says what is given otherwise than before
+    # A run says what is given otherwise than before.
+    if not has_encoder and not run_directory.run_to_resume(run_dir):
         raise ValueError(
             "the config names no encoder: give init_checkpoint, for example bert-base-uncased, or for random "
             'weights an encoder in the config, such as encoder = "bert_mini".'
