@@ -295,8 +295,9 @@ def _json_records(path, file_format, dataset, columns, wanted, with_labels, prob
                 return
         else:
             yield f"{path} line {number}", record
-    is_nested = isinstance(record, dict) and any(isinstance(cell, list | dict) for cell in record.values())
-    is_whole = number == 1 and is_nested and wanted.keys().isdisjoint(record)
+    only = record if number == 1 and isinstance(record, dict) else {}
+    cells = [only[name] for name in wanted if name in only] or only.values()
+    is_whole = any(isinstance(cell, list | dict) for cell in cells)
     if is_whole and problems and not isinstance(path, DataFile):
         problems.add_hint(f"Its one object may hold all rows; {AS_LINES}")
 

@@ -76,6 +76,9 @@ def test_columns_are_those_of_the_run_and_else_those_of_the_inputs(tmp_path):
     lines.write_text(seen + '{"text": "a", "text_pear": "b"}\n{"bodi": "b"}\n')
     with pytest.raises(ValueError, match="'text_pear', which is not read(.|\n)*line 3 has the columns"):
         list(examples_of_file(lines, INPUTS, dataset))
+    lines.write_text('{"text": "a [MASK]", "candidate": ["x"]}\n')
+    with pytest.raises(ValueError, match="rename it to 'candidates', or leave it out.$"):
+        list(examples_of_file(lines, [("text", "candidates"), ("text",)]))
 
 
 def test_a_second_text_that_no_model_of_single_texts_reads_is_said(tmp_path, caplog):
