@@ -250,18 +250,14 @@ def _open_prompts(checkpoint, rules) -> list[str]:
 def _own_tokens(checkpoint, vocabulary: Vocabulary) -> set[str]:
     """Those that a model needs whatever the texts are: special ones, markers such as [E1], and those of what
     it adds to a text, its prompts and the token that fills a query."""
-    import tensorflow as tf
-
     own, pooling = set(vocabulary.special_tokens), checkpoint.pooling
     own |= set(filter(is_marker, vocabulary.tokens))
-    prompts = [*pooling.prompts.values()] if pooling else []
     expansion = getattr(pooling, "query_expansion", None)
     own |= {expansion.token} & set(vocabulary.tokens) if expansion else set()
     matcher = GreedyMatcher(vocabulary.tokens)
-    for words in word_splitter.split_words(
-        tf.constant(prompts, tf.string), **vocabulary.rules.splitting
-    ).to_list():
-        own = own.union(*(matcher(word.decode("utf-8")) or () for word in words))
+    for prompt in pooling.prompts.values() if pooling else ():
+        words = python_splitter.split_words(prompt, **vocabulary.rules.splitting)
+        own = own.union(*(matcher(word) or () for word in words))
     return own
 
 

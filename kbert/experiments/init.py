@@ -7,6 +7,7 @@ from pathlib import Path
 from kbert.checkpoints import formats
 from kbert.checks import require
 from kbert.config import Devices, DistillationConfig, TrainingConfig
+from kbert.distillation import teacher
 from kbert.runs import run_directory
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.training.devices.rendezvous import require_free_port
@@ -66,8 +67,9 @@ class Init:
             )
 
     def require_checkpoint(self, run_dir, distillation: DistillationConfig | None):
-        """Raises ValueError where the checkpoint of a run that is to begin is not there, or where names of
-        tensors are allowed and nothing is read that has any."""
+        """Raises ValueError where a teacher, or the checkpoint of a run that is to begin, is not there, or
+        where names of tensors are allowed and nothing is read that has any."""
+        teacher.require_teacher(distillation)
         require(
             bool(self.checkpoint or distillation) or not self.allow_unmatched,
             f"allow_unmatched={','.join(map(str, self.allow_unmatched))} is for tensors of a checkpoint, but "

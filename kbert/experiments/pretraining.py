@@ -7,7 +7,6 @@ from pathlib import Path
 from kbert.checkpoints.report import unmatched_patterns
 from kbert.checks import with_checked_arguments
 from kbert.config import Devices, PretrainingConfig, config_with_settings
-from kbert.distillation import teacher
 from kbert.experiments import pretraining_run, show_lines
 from kbert.experiments.init import Init, require_place
 from kbert.input_pipelines.records.record_folders import PretrainingRecords
@@ -80,7 +79,6 @@ def pretrain(
     init.require_casing(vocabulary, records.directory)
     init.require_weights(settled)
     require_place(run_dir, devices)
-    teacher.require_teacher(settled.distillation)
     init.require_checkpoint(run_dir, settled.distillation)
     return pretraining_run.run_pretraining(settled, run_dir, phases, vocabulary, init, devices)
 

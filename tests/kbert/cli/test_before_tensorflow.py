@@ -76,6 +76,8 @@ REFUSALS = {
     "show-records --input_dir={none} --check --shard=0 --record=1": "leave out --record, --shard",
     "show-records --input_dir={none}": "{none} does not exist; expected a folder",
     "pretrain --config=configs/pretraining/smoke.toml --input_dir={none} --run_dir={made}": "{none} does not",
+    "pretrain --config=configs/pretraining/smoke.toml --input_dir={records} --run_dir={made} "
+    "--teacher_checkpoint={none}": "the teacher cannot be read: checkpoint {none} does not exist",
     "glue --glue_dir={none} --run_dir={made} --init_checkpoint={run}": "{none} is no folder",
     RETRIEVAL + "--run_dir={none}": "checkpoint {none} does not exist",
     "curves --run_dir={none} --output_file={made}.html": "{none} holds no metrics.jsonl",
