@@ -45,7 +45,7 @@ POSITIONS = ("run_dir", "model_base_path")  # of arguments without a flag
 # has 8 bits, and rounds between all ops.
 TOLERANCES = {"float32": 1e-5, "bfloat16": 0.1}
 TextOps = Literal["tf_text", "core"]
-_REPLAY_SECONDS = 10.0  # of a server's requests to warm up with, where their time is not measured
+_REPLAY_SECONDS = 3.0  # of a server's requests to warm up with, where their time is not measured
 
 
 def define_flags():

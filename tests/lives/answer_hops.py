@@ -264,6 +264,23 @@ def command_line(life: Life) -> int:
     return len(lines)
 
 
+def labelled_file(life: Life) -> int:
+    """`kbert predict` of the labelled file itself, by the run's columns, beside its rows asked one by one."""
+    task = life.loaded.task
+    has_rows = life.task_name not in ("question_answering", "token_classification")
+    if task.serving is None or life.is_pretraining or not has_rows:
+        return 0
+    asked = life.rows.asked("dev", life.config.dataset)
+    file, answers = life.files["dev"], life.folder / "of_labelled.jsonl"
+    arguments = (f"--run_dir={life.run}", f"--input_file={file}", f"--output_file={answers}")
+    script = run_script("kbert.scripts.run_prediction", *arguments)
+    same(script.returncode, 0, 0, script.stderr)
+    lines = [json.loads(line) for line in answers.read_text("utf-8").splitlines()]
+    for line, answer in zip(map(comparable, lines), ask(life.loaded, asked), strict=True):
+        same({name: line[name] for name in answer}, answer, ROUNDING)
+    return len(lines)
+
+
 def served(life: Life) -> int:
     """`kbert serve`, asked by its Predict API and to rank."""
     serving, bodies, alone = life.loaded.task.serving, [], []

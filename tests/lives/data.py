@@ -51,7 +51,20 @@ class Rows:
 
     def write(self, split: str) -> Path:
         """A labelled file of one split."""
-        task, format, rows = self._world["task"], self._world["format"], self.splits[split]
+        return self._write(split, self.splits[split])
+
+    def write_parts(self, split: str) -> str:
+        """The same rows in two files; the columns of the second stand in reverse, where they are named."""
+        rows, named = self.splits[split], "column_names" not in self._chosen
+        half = len(rows) // 2
+        turned = [dict(reversed(row.items())) if isinstance(row, dict) and named else row for row in rows]
+        files = [
+            self._write(f"part_{split}-{n}", part) for n, part in enumerate((rows[:half], turned[half:]))
+        ]
+        return str(files[0]).replace("-0", "-*")
+
+    def _write(self, split, rows) -> Path:
+        task, format = self._world["task"], self._world["format"]
         if task == "question_answering":
             data = json.dumps({"version": "1", "data": [{"title": "t", "paragraphs": rows}]})
             return self._packed(f"{split}.json", data)
@@ -116,6 +129,19 @@ class Rows:
         if world["pairs"] and task.startswith(_OF_TEXT_OR_PAIR):
             return pairs
         return texts[:number]
+
+    def asked(self, split: str, dataset) -> list:
+        """The rows of a split, as `predict` takes them: texts, pairs, or a text with choices."""
+        text, other, choices = dataset.text, dataset.text_pair, dataset.choices
+        if choices:
+            return [
+                {
+                    "text": row[text],
+                    "choices": [f"{row[other]} {row[name]}" if other else row[name] for name in choices],
+                }
+                for row in self.splits[split]
+            ]
+        return [row[text] if other is None else (row[text], row[other]) for row in self.splits[split]]
 
     def _row(self, number, rng) -> dict:
         """One labelled row of texts."""

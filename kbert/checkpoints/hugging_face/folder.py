@@ -379,7 +379,7 @@ def _labels(config, architecture, stored, folder, report):
     if config.id2label is None:
         count = num_outputs or 2
         report.note(f"config.json names no labels; the {count} outputs are called LABEL_0, LABEL_1 ...")
-        labels = tuple(f"LABEL_{index}" for index in range(count))
+        labels = tuple(_numbered_ids(count))
     else:
         labels = label_names(config.id2label, path)
     if num_outputs not in (None, len(labels)):
@@ -392,12 +392,18 @@ def _labels(config, architecture, stored, folder, report):
             "num_labels",
             f"{path}: num_labels={config.num_labels}, but there are {len(labels)} labels, {shown(labels)}",
         )
-    ids = {name: str(index) for index, name in enumerate(labels)}
-    if config.label2id is not None and {name: str(id_) for name, id_ in config.label2id.items()} != ids:
+    ids = {name: str(id_) for name, id_ in (config.label2id or {}).items()}
+    # transformers writes its numbered names beside an id2label that was set later, and answers by the latter.
+    if ids not in (_numbered_ids(len(ids)), {name: str(index) for index, name in enumerate(labels)}):
         report.conflict(
             "label2id", f"{path}: label2id is {shown(config.label2id)}, but the labels are {shown(labels)}"
         )
     return labels
+
+
+def _numbered_ids(count) -> dict[str, str]:
+    """What transformers has for label2id where nobody names the labels."""
+    return {f"LABEL_{index}": str(index) for index in range(count)}
 
 
 # --------------------------------------------------------------------------------------- writing
