@@ -26,7 +26,7 @@ from kbert.manifest import Manifest
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
 from tfrecords_tools.corpus.corpus_files import input_files as find_input_files
-from tfrecords_tools.corpus.corpus_files import input_folders, text_bytes
+from tfrecords_tools.corpus.corpus_files import input_folders, require_outside, text_bytes
 from tfrecords_tools.corpus.documents import require_text_field
 from tfrecords_tools.pretraining import pretraining_job, sampling_stage, tokenization_stage, writing_stage
 from tfrecords_tools.pretraining.pretraining_settings import PretrainingSettings
@@ -91,6 +91,7 @@ def create_pretraining_data(
     pool = _worker_pool(runner, num_workers, beam_options, files, vocabulary, output_dir)
     with pretraining_job.PretrainingJob.create_or_resume(output_dir, settings, vocabulary, files) as job:
         with job.removed_on_wrong_input():
+            require_outside(input_files, job.path)
             groups = tokenization_stage.text_groups(files)
             if settings.has_pairs and not any(job.tokens.iterdir()):
                 tokenization_stage.check_two_documents(groups, job)

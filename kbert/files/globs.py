@@ -13,7 +13,12 @@ _STARS = re.compile(r"((?:.*?/)?)\*\*(?:/+(.*))?", re.DOTALL)
 
 def matches(pattern: str) -> list[Path]:
     """What a glob matches, as `glob.glob(pattern, recursive=True)`, which goes round with a link to a folder
-    above it until the system refuses, and with two of them for ever."""
+    above it until the system refuses, and with two of them for ever. The first folders are taken by their
+    names where they are there: `runs[1]/*.tsv`."""
+    named = pattern
+    while named and not os.path.exists(named):
+        named = os.path.dirname(named)
+    pattern = escape(named) + pattern[len(named) :]
     stars = _STARS.fullmatch(pattern)
     if stars is None:
         return list(map(Path, glob(pattern)))

@@ -55,9 +55,7 @@ def whole_folder(path: str | Path, replace: bool = False):
         unchanged.
     """
     path = Path(path).resolve()
-    made = [parent for parent in (path.parent, *path.parent.parents) if not parent.exists()]
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with made_folder(path.parent):
         _remove_leftovers(path)
         with _locked_aside(path, lambda aside: aside.mkdir()) as aside:
             try:
@@ -69,9 +67,19 @@ def whole_folder(path: str | Path, replace: bool = False):
             except BaseException:
                 shutil.rmtree(aside, ignore_errors=True)
                 raise
+
+
+@contextmanager
+def made_folder(path: Path):
+    """Makes a folder and those above it; where the block fails, those are removed again that were not there
+    before and are empty."""
+    made = [folder for folder in (path, *path.parents) if not folder.exists()]
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        yield
     except BaseException:
-        for parent in made:
-            _remove_if_empty(parent)
+        for folder in made:
+            _remove_if_empty(folder)
         raise
 
 

@@ -557,6 +557,7 @@ def distributions(columns, vocabulary, continuing):
         ({"runner": "beam", "num_workers": 8}, "--num_workers=8 has no effect with --runner=beam"),
         ({"allow_unmatched": ["x"]}, "allow_unmatched has no effect on a vocab_file"),
         ({"input_files": "no/such/file"}, "input 'no/such/file' matches no file"),
+        ({"input_files": "data/{a,b}.txt"}, r"\{a,b\} in quotes is not read as a shell does; write each path"),
         ({"vocab_file": "no/vocab.txt"}, "vocabulary file no/vocab.txt does not exist"),
     ],
 )
@@ -712,6 +713,18 @@ def test_the_same_command_works_on_the_corpus_once_it_is_mended(tmp_path, corpus
     assert sorted(tmp_path.iterdir()) == sorted([*before, tmp_path / "out"])
 
 
+@pytest.mark.parametrize("pattern", ["**", "**/*.txt", "*/*/*.txt"])
+def test_a_glob_that_reaches_the_records_is_refused_and_nothing_is_left(tmp_path, corpus, pattern):
+    text = tmp_path / "texts" / "a" / "b" / "text.txt"
+    text.parent.mkdir(parents=True)
+    corpus[0].rename(text)
+    with pytest.raises(ValueError, match=r"would also match .*new/out\.unfinished.*; choose an output_dir"):
+        create_pretraining_data(
+            tmp_path / "texts" / pattern, corpus[1], tmp_path / "texts/new/out", **SMALL
+        )
+    assert [*(tmp_path / "texts").rglob("*")] == [text.parent.parent, text.parent, text]
+
+
 def test_a_full_disk_is_a_sentence_and_the_same_command_goes_on(tmp_path, corpus, largest_file):
     create_pretraining_data(*corpus, tmp_path / "whole", **SMALL)
     largest = max(shard.num_bytes for shard in read_manifest(tmp_path / "whole").shards)
@@ -745,6 +758,9 @@ def test_documents_that_came_before_are_dropped(tmp_path, corpus, small_blocks):
         assert manifest.statistics[name] == once[name], "all are of the corpus without duplicates"
     assert manifest.statistics["documents"] == manifest.statistics["documents_dropped_as_duplicates"] == 10
     assert "dropped as duplicates: 10 documents" in script.summary("out", manifest)
+    twice.write_text("play the a.\n\nPlay the a.\n")
+    with pytest.raises(ValueError, match="without duplicates, 1 of 2 documents is left, but random next"):
+        create_pretraining_data(twice, corpus[1], tmp_path / "one", deduplicate="exact", **SMALL)
 
 
 # ------------------------------------------------------------------------------ command line

@@ -1,6 +1,7 @@
 """Finds the files of a corpus, and says what they hold."""
 
 import os
+import re
 from glob import has_magic
 from pathlib import Path
 
@@ -79,10 +80,32 @@ def input_folders(patterns) -> list[Path]:
     return [Path(pattern) for pattern in _separated(patterns) if Path(pattern).is_dir()]
 
 
+def require_outside(patterns, folder: Path):
+    """Raises ValueError where a glob matches a folder that a tool has made, or what lies in it: the next run
+    would read it.
+
+    Args:
+      patterns: as for `input_files`.
+      folder: the new folder.
+    """
+    for pattern in _separated(patterns):
+        for path in () if Path(pattern).exists() else matches(str(pattern)):
+            if path.resolve().is_relative_to(folder):
+                raise ValueError(
+                    f"input {str(pattern)!r} would also match {path}, where the records are made, and the "
+                    "next run would read it; choose an output_dir elsewhere, or a narrower glob."
+                )
+
+
 def _separated(patterns):
     if isinstance(patterns, Path) or (patterns and isinstance(patterns, str) and os.path.exists(patterns)):
         return [Path(patterns)]
     if isinstance(patterns, str):
+        if braces := re.search(r"\{[^{}]*,[^{}]*\}", patterns):
+            raise ValueError(
+                f"input_files={patterns[:200]}: {braces[0]} in quotes is not read as a shell does; write each "
+                "path or glob, with a comma between them."
+            )
         patterns = with_home([pattern.strip() for pattern in patterns.split(",")])
     if "" in patterns and any(patterns):
         raise ValueError(

@@ -18,7 +18,7 @@ from absl import logging
 from kbert.cli.progress import Progress
 from kbert.files.folder_lock import lock_folder
 from kbert.files.json_file import read_json_object
-from kbert.files.whole_file import write_json
+from kbert.files.whole_file import made_folder, write_json
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from tfrecords_tools.pretraining.pretraining_settings import PretrainingSettings
 from tfrecords_tools.work.beam_pool import BeamPool
@@ -111,14 +111,16 @@ class PretrainingJob:
         job = cls(str(directory), settings, len(vocabulary), stored)
         if directory.is_symlink():
             raise ValueError(f"{directory} is a link, expected a folder of this tool; delete the link.")
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ValueError(
-                f"cannot make the folder {directory} ({error.strerror}); the records are made there and then "
-                "renamed, so the parent folder of output_dir must be writable."
-            ) from None
-        with lock_folder(directory), _saying_how_to_resume(directory):
+        with contextlib.ExitStack() as stack:
+            try:
+                stack.enter_context(made_folder(directory))
+            except OSError as error:
+                raise ValueError(
+                    f"cannot make the folder {directory} ({error.strerror}); the records are made there and "
+                    "then renamed, so the parent folder of output_dir must be writable."
+                ) from None
+            stack.enter_context(lock_folder(directory))
+            stack.enter_context(_saying_how_to_resume(directory))
             job._write_or_compare_plan(vocabulary, files)
             yield job
 

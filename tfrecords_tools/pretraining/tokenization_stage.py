@@ -75,13 +75,13 @@ def tokenize_corpus(job: PretrainingJob, pool: Pool, groups: list[TextGroup]) ->
     counts = {
         name: sum(block[name] for block in kept) for name in ("documents", "sentences", "tokens", "unknown")
     }
+    num_documents = sum(block["documents"] for block in blocks)
     if counts["documents"] < 1:
         raise ValueError("the input files hold no text: tokenization gave no tokens; give files with text.")
     if job.settings.has_pairs:
-        _require_two_documents(counts["documents"])
+        _require_two_documents(counts["documents"], num_documents)
         _warn_of_single_sentences(counts)
     warn_of_unknown_pieces(counts["unknown"] / counts["tokens"])
-    num_documents = sum(block["documents"] for block in blocks)
     return blocks, {
         "documents": counts["documents"],
         "documents_dropped_as_duplicates": num_documents - counts["documents"],
@@ -107,12 +107,14 @@ def _warn_of_single_sentences(counts):
         )  # fmt: skip
 
 
-def _require_two_documents(num_documents: int):
+def _require_two_documents(num_documents: int, before: int = 1):
+    """Raises ValueError for fewer; `before` are those with the duplicates that were dropped."""
     if not num_documents:
         raise ValueError("the input files hold no text, only blank lines; give files with text.")
     if num_documents < 2:
+        held = f"without duplicates, 1 of {before:,} documents is left" * (before > 1)
         raise ValueError(
-            "the input holds 1 document, but random next sentences come from other documents, so at least 2 "
+            f"{held or 'the input holds 1 document'}, but random next sentences come from other documents, so at least 2 "
             "are needed: put a blank line between documents, give more files, or use "
             "--pairing=full_sentences."
         )

@@ -1,9 +1,9 @@
 """Tagged sentences -> rows of features: windows, with the document around them where that is asked for."""
 
 import numpy as np
-from absl import logging
 
 from kbert.cli.progress import Progress
+from kbert.cli.warn_once import warn_once
 from kbert.features import LABEL_FEATURE, WORD_FEATURE
 from kbert.late_tensorflow import tf
 from kbert.tasks.token_classification.tagged_sentences import TaggedSentence
@@ -41,7 +41,7 @@ class SentenceRows:
         """
         documents = (sentence.document for sentence in sentences)
         if self._document_context and all(len(document.sentences) == 1 for document in documents):
-            logging.warning(
+            warn_once(
                 "document_context is true, but no document has a second sentence; mark documents by "
                 "-DOCSTART- lines, or name the column of documents as dataset.document."
             )

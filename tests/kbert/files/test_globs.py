@@ -37,6 +37,12 @@ def test_links_that_lead_round_are_followed_once(folder, pattern):
     assert {path for path in matches(pattern) if not path.is_symlink()} == expected - {Path("gone.txt")}
 
 
+@pytest.mark.parametrize("pattern", ["a/b/c[1]/*.txt", "./a/b/c[1]/**/*.txt", "a/b/c[1]/four.txt"])
+def test_folders_that_are_there_are_taken_by_their_names(folder, pattern):
+    assert [*map(str, matches(pattern))] == ["a/b/c[1]/four.txt"]
+    assert matches(f"{folder}/{pattern}") == [folder / "a/b/c[1]/four.txt"]
+
+
 def test_what_only_a_link_leads_to_is_found(folder, tmp_path_factory):
     other = tmp_path_factory.mktemp("other")
     (other / "deep").mkdir()

@@ -8,6 +8,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
 from kbert.tasks.token_classification.sentence_rows import IGNORED_LABEL
 from kbert.tasks.token_classification.tagged_sentences import (
@@ -112,6 +113,14 @@ def test_context_is_that_of_the_document_and_as_much_as_there_is_room(documents,
         left, right = start, size - start - len(own)
         # The sides are alike, but where one has no more.
         assert abs(left - right) <= 1 or left == len(before) or right == len(after)
+
+
+def test_documents_without_context_are_told_once(caplog):
+    warn_once.cache_clear()
+    task = TokenClassification(LABELS, document_context=True)
+    for _ in range(2):  # batches of records
+        task.examples_to_features(to_examples([Document([["ab"]])]), text_inputs(8))
+    assert caplog.text.count("no document has a second sentence") == 1
 
 
 @pytest.mark.slow
