@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Annotated
 
 from kbert.bounds import Bounds
+from kbert.checkpoints.near_models import models_around
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.extras import require
@@ -118,7 +119,12 @@ def _require_model(path: str) -> None:
             'checkpoint that it was made from. In Python, kbert.load("FILE.tflite") answers with such a file.'
         )
     if version_folder(Path(path)) is None:
-        loading.open_model(path)  # raises an error for what is no model either
+        try:
+            loading.open_model(path)  # raises an error for what is no model either
+        except ValueError as error:
+            if exports := models_around(Path(path), lambda folder: version_folder(folder) is not None):
+                raise ValueError(f"{error}{exports}") from None
+            raise
 
 
 def define_flags() -> None:

@@ -43,12 +43,15 @@ def parse_flags(argv: list[str], config_classes=(), positions=()) -> list[str]:
     _require_once(arguments)
     try:
         rest = flags.FLAGS([argv[0], *arguments])
+    except UnicodeDecodeError:
+        raise ValueError("--flagfile: the file is no text in UTF-8; save it as UTF-8.") from None
     except flags.UnrecognizedFlagError as error:
         raise ValueError(_unknown(error.flagname, error.flagvalue, config_classes)) from None
     except flags.Error as error:
         sentence = (
             _missing(str(error))
             or _not_boolean(str(error))
+            or _flagfile(str(error))
             or " ".join(str(error).split()).removeprefix("flag ")
         )
         raise ValueError(sentence) from None
@@ -141,6 +144,14 @@ def _not_boolean(message):
     """The sentence about a value that is neither true nor false; "" for another complaint of absl."""
     match = re.match(r"flag (--(\w+)=.*): \('Non-boolean", message)
     return f"{match[1]}: expected true or false; --{match[2]} is true, --no{match[2]} false." if match else ""
+
+
+def _flagfile(message):
+    """The sentence about a file of flags that is not there; "" for another complaint of absl."""
+    if message == "--flagfile with no argument":
+        return "--flagfile has no value; write --flagfile=FILE, a text with a flag in each line."
+    match = re.match(r"ERROR:: Unable to open flagfile: \[Errno \d+\] (.*): '(.*)'", message)
+    return f"--flagfile={match[2]} cannot be read: {match[1]}; check the path." if match else ""
 
 
 def own_flags() -> dict[str, flags.Flag]:

@@ -4,6 +4,7 @@ import tomllib
 from pathlib import Path
 
 from kbert.files.json_file import read_content
+from kbert.files.text_encoding import marked_encoding
 
 # Bytes. Settings are written by hand and are smaller; Python's TOML reader is slow on large files.
 _LARGEST = 1 << 20
@@ -29,6 +30,8 @@ def parse_toml(text: str | bytes, where: str) -> dict:
     except tomllib.TOMLDecodeError as error:
         last = f"(at line {text.count(chr(10)) + 1}, the end of the document)"
         problem = str(error).replace("(at end of document)", last)
+        if problem.startswith(("Expected '=' after a key", "Invalid statement", "Invalid initial character")):
+            problem += '; a key of other characters than A-Z a-z 0-9 _ - stands in quotes: "very good" = 1'
         raise ValueError(f"{where} is not valid TOML: {problem}.") from None
     except ValueError as error:  # a number of thousands of digits, a date that does not exist
         raise ValueError(f"{where} is not valid TOML: {error}.") from None
@@ -38,6 +41,8 @@ def _decoded(content, where):
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        if wide := marked_encoding(content):
+            raise ValueError(f"{where} is {wide.upper()}, and TOML is UTF-8; save it as UTF-8.") from None
         line = content.count(b"\n", 0, error.start) + 1
         raise ValueError(
             f"{where} is not valid TOML: byte 0x{content[error.start]:02x} is not UTF-8 (at line {line})."

@@ -2,6 +2,7 @@
 
 import pytest
 
+from export import development_server
 from tests import warm_processes
 
 SERVE = ("development_server", "--model_name=m", "--rest_api_port=0")
@@ -41,3 +42,10 @@ def test_wrong_input_is_one_sentence(tmp_path, script, arguments, sentence):
     assert result.returncode == 1
     assert result.stderr.startswith(sentence.format(tmp_path)) and result.stderr.count("\n") == 1
     assert result.stdout == "" or script is SERVE  # the server first says what it is
+
+
+def test_the_exports_in_a_folder_are_named(tmp_path):
+    (tmp_path / "sst2" / "1").mkdir(parents=True)
+    (tmp_path / "sst2" / "1" / "saved_model.pb").touch()
+    with pytest.raises(ValueError, match=rf"It holds the models {tmp_path}/sst2: give one of them\.$"):
+        development_server.serve(str(tmp_path))

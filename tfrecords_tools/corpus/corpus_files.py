@@ -103,8 +103,8 @@ def _separated(patterns):
     if isinstance(patterns, str):
         if braces := re.search(r"\{[^{}]*,[^{}]*\}", patterns):
             raise ValueError(
-                f"input_files={patterns[:200]}: {braces[0]} in quotes is not read as a shell does; write each "
-                "path or glob, with a comma between them."
+                f"input_files={patterns[:200]}: {braces[0]} in quotes is not read as a shell does; write "
+                "each path or glob, with a comma between them."
             )
         patterns = with_home([pattern.strip() for pattern in patterns.split(",")])
     if "" in patterns and any(patterns):

@@ -114,9 +114,9 @@ def _require_two_documents(num_documents: int, before: int = 1):
     if num_documents < 2:
         held = f"without duplicates, 1 of {before:,} documents is left" * (before > 1)
         raise ValueError(
-            f"{held or 'the input holds 1 document'}, but random next sentences come from other documents, so at least 2 "
-            "are needed: put a blank line between documents, give more files, or use "
-            "--pairing=full_sentences."
+            f"{held or 'the input holds 1 document'}, but random next sentences come from other "
+            "documents, so at least 2 are needed: put a blank line between documents, give more files, or "
+            "use --pairing=full_sentences."
         )
 
 

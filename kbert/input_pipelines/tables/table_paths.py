@@ -134,7 +134,8 @@ def _matching(pattern, file_format):
     ):
         raise ValueError(
             f"{pattern} matches {', '.join(file.name for file in files[:5])}; a pattern is for .parquet "
-            "files or for .arrow files, by their names or by dataset.file_format. Put others into one file."
+            "files or for .arrow files, by their names or by dataset.file_format. Put others into one "
+            "file, or name each with a comma between them, where a flag takes several."
         )
     shard_names.require_all_shards(pattern, files)
     return Table(first, tuple(each_once(files)))

@@ -39,6 +39,9 @@ def test_tensors_in_and_out(asked):
     ]
     body = {"inputs": numbers, "parameters": {"signature_name": "weigh"}, "outputs": [{"name": "sum"}]}
     assert asked.post(f"{PATH}/infer", body)[1]["outputs"][0]["data"] == [0.5, 4.0]
+    body = {"inputs": [tensor(shape=[1], data=[""])], "parameters": {"signature_name": "odd"}}
+    outputs = {output["name"]: output for output in asked.post(f"{PATH}/infer", body)[1]["outputs"]}
+    assert np.isnan(outputs["not_a_number"]["data"]).all()  # as Triton writes it
 
 
 def with_bytes(asked, document, *values, json_size=None):

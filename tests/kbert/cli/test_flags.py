@@ -115,6 +115,14 @@ def test_a_flag_of_a_file_of_flags_may_be_changed(tmp_path):
     output = tmp_path / "configs"
     result = run("-m", "kbert", "configs", f"--flagfile={tmp_path}/flags.txt", f"--output_dir={output}")
     assert result.returncode == 0 and any(output.iterdir()), result.stderr
+    (tmp_path / "wide.txt").write_text("--output_dir=a\n", encoding="utf-16")
+    for given, sentence in (
+        ([f"--flagfile={tmp_path}/wide.txt"], "--flagfile: the file is no text in UTF-8"),
+        ([f"--flagfile={tmp_path}/no"], f"--flagfile={tmp_path}/no cannot be read: No such file"),
+        (["--flagfile"], "--flagfile has no value; write --flagfile=FILE"),
+    ):
+        with pytest.raises(ValueError, match=f"^{sentence}"):
+            cli_flags.parse_flags(["kbert", *given])
 
 
 TEXTS = {"text", "text_pair", "choice", "candidate", "question", "context", "override"}
