@@ -106,10 +106,7 @@ def _tables(path) -> list:
 
 
 def _specs(signature, length):
-    specs = []
-    for name, (dtype, shape) in signature.inputs.items():
-        fixed = (1, *shape[1:-1], length)
-        if None in fixed:
-            raise ValueError(f"{name} has the shape {shape}: the number of its choices must be known.")
-        specs.append(tf.TensorSpec(fixed, dtype, name=name))
-    return specs
+    return [
+        tf.TensorSpec((1, *shape[1:-1], length), dtype, name=name)
+        for name, (dtype, shape) in signature.inputs.items()
+    ]

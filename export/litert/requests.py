@@ -88,6 +88,12 @@ def check_task(source):
             "there are no LiteRT files of it; export a SavedModel (for a task of your own see `same_answers` "
             "in docs/add_a_task.md)."
         )
+    features = task.features(source.max_seq_length) if task.files else {}
+    if any(-1 in feature.shape for feature in features.values()):
+        raise ValueError(
+            f"{source.path} does not say how many choices an example has, and a LiteRT file has one number "
+            "of them; give --config, a fine-tuning config whose dataset.choices lists them."
+        )
 
 
 def check_mediapipe(source, lengths):

@@ -25,13 +25,16 @@ _LATIN_2 = "ÁÄÇÉËÍÎÓÔÖÚÜÝßáâäçéëíîóôöúüýĂăĄąĆć
 # Encodings of old, and how a run of characters beyond ASCII looks in a text that is in one of them.
 _OLD = {
     "cp1254": rf"[ÂÇĞÎİÖŞÛÜâçğîıöşûü{_QUOTES}]{{1,5}}",
+    # cp1250 of Hungarian, before Western, which has õ and û for its ő and ű.
+    "windows-1250": rf"[áéíóöőúüűÁÉÍÓÖŐÚÜŰ{_QUOTES}]{{1,3}}",
     "cp1252": rf"[À-ÖØ-öø-ÿŒœŠšŽžŸ{_QUOTES}]{{1,3}}",
     "cp1250": rf"[{_LATIN_2}{_QUOTES}]{{1,3}}",
     # Before Cyrillic, whose small letters have its bytes: five letters have other forms at a word's end.
     "cp1255": rf"[אבגדהוזחטיכלמנסעפצקרשת]*[אבגדהוזחטילסעקרשתךםןףץ]|[{_QUOTES}]+",
     "cp1251": rf"[А-ЯЁІЇЄ]?[а-яёіїє]+|[А-ЯЁІЇЄ]+|[№{_QUOTES}]+",
+    "koi8-r": r"[А-ЯЁ]?[а-яё]+|[А-ЯЁ]+",
     "cp1253": rf"[Α-ΫΆΈ-Ώ]?[ΐ-ώ]+|[Α-ΫΆΈ-Ώ]+|[{_QUOTES}]+",
-    "cp850": r"[äöüÄÖÜßáàâåçéèêëíìîïñóòôúùû]",
+    "cp850": r"[äöüÄÖÜßáàâãåçéèêëíìîïñóòôõúùû]{1,2}",
     "cp932": r"[\u3000-ヿ一-鿿！-～]+",  # first: its kana are Hangul in cp949, while Hangul are no kana
     "euc-jp": r"[\u3000-ヿ一-鿿！-～]+",
     "cp949": r"[가-힣ㄱ-ㅣ]+",
@@ -42,9 +45,27 @@ _OLD = {
 # Two to four bytes of UTF-8 as characters, but for those that also stand beside each other by right.
 _MISREAD = re.compile("Ã[¡-ª¬-º¼-¿€ƒ„†‡ˆ‰ŠŒŽ•˜™šœžŸ]|Â[£-©«®-±»¿]|â€[™œ˜“”¦¢\x9d]|ð[Ÿ\x9f]")
 # What others have not: all else is cp1252's; Chinese and Korean give kanji, and single jamo other kana.
-_MUST_HOLD = {"cp1254": "[ğışĞİŞ]", "euc-jp": "[も-ん]"}
+_MUST_HOLD = {
+    "cp1254": "[ğışĞİŞ]",
+    "windows-1250": "(?s)(?=.*[őű])(?=.*[öü])(?=.*[áé])",
+    "euc-jp": "[も-ん]",
+}
 # A run that touches a Latin letter is none of theirs.
-_WITHOUT_LATIN = ("cp949", "cp932", "euc-jp", "gb18030", "cp950", "cp1255", "cp1256")
+_WITHOUT_LATIN = (
+    "cp949",
+    "cp932",
+    "euc-jp",
+    "gb18030",
+    "cp950",
+    "cp1251",
+    "koi8-r",
+    "cp1253",
+    "cp1255",
+    "cp1256",
+)
+_ORDINAL = re.compile(
+    rb"(?<=[0-9.])[\xaa\xba](?![\x80-\xff])"
+)  # 1.º and 2ª of Western text: letters of cp1250
 _ENOUGH_RUNS = 0.6  # of all runs have to look right
 _AS_GOOD = 0.02  # a share that is less by this is as good: a loanword or two; the first of these is taken
 
@@ -144,6 +165,7 @@ def likely_encoding(content: bytes) -> str | None:
 
     A guess for messages: the reader is shown what it gives.
     """
+    content = _ORDINAL.sub(b"", content)
     scores = {encoding: _score(content, encoding, looks) for encoding, looks in _OLD.items()}
     best = max(scores.values())
     if best < _ENOUGH_RUNS:

@@ -134,3 +134,8 @@ def test_lengths(finetuned_run, lengths, facts):
     with pytest.raises(ValueError) as error:
         requests.checked_lengths(lengths, to_litert_source(finetuned_run))
     assert all(fact in str(error.value) for fact in facts)
+
+
+def test_choices_of_no_known_number_need_a_config(finetuned_run):
+    with pytest.raises(ValueError, match=r"how many choices .* give --config.* dataset\.choices"):
+        requests.check_task(with_task(finetuned_run, TASKS["multiple_choice"]()))

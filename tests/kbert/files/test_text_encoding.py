@@ -60,7 +60,8 @@ def test_half_a_character_of_utf_16_is_an_error(tmp_path):
         *[("cp1252", "það er mál á Íslandi"), ("cp932", "これはペンです。日本語")],
         *[("gb18030", "你好，世界。"), ("cp949", "안녕하세요 세계"), ("cp1251", "спасибо, мир")],
         *[("cp1255", "שלום לכולם, שירות טוב מאוד"), ("euc-jp", "荷物が届きません")],
-        ("cp949", "배송이 늦네요 ㅋㅋㅋ ㅠㅠ"),
+        *[("cp949", "배송이 늦네요 ㅋㅋㅋ ㅠㅠ"), ("koi8-r", "Привет, очень хороший фильм")],
+        *[("windows-1250", "Az őszi idő hűvös, köszönöm szépen"), ("cp850", "a ação, você também está")],
     ],
 )
 def test_the_likely_encoding_is_named_with_what_it_gives(tmp_path, encoding, text):
@@ -76,10 +77,14 @@ def test_the_likely_encoding_is_named_with_what_it_gives(tmp_path, encoding, tex
 @pytest.mark.parametrize(
     ("encoding", "languages"),
     [
-        *[("cp1252", "cat dan deu_1901 fin fra isl ita nob por_BR spa swe"), ("cp1250", "ces pol slk")],
+        *[
+            ("cp1252", "cat dan deu_1901 fin fra isl ita nob por_BR por_PT spa swe"),
+            ("cp1250", "ces pol slk"),
+        ],
+        *[("windows-1250", "hun"), ("koi8-r", "rus bul")],
         *[("cp1251", "bul rus ukr srp_cyrl"), ("cp1253", "ell_monotonic"), ("cp1254", "tur")],
         *[("cp1255", "heb"), ("cp1256", "arb"), ("cp932", "jpn"), ("euc-jp", "jpn"), ("cp949", "kor")],
-        *[("gb18030", "cmn_hans"), ("cp950", "cmn_hant"), ("cp850", "deu_1901 fra spa")],
+        *[("gb18030", "cmn_hans"), ("cp950", "cmn_hant"), ("cp850", "deu_1901 fra spa por_BR")],
     ],
 )
 def test_long_texts_are_named_by_their_encodings(encoding, languages):
