@@ -172,8 +172,6 @@ def learn_wordpiece(files: list[Path], settings: Flags):
     else:
         own_tokens = [token for token in own_tokens if token not in base.ids]
         room = room_in(base, settings.merge_slots, settings.vocab_size, len(own_tokens))
-    output_file.parent.mkdir(parents=True, exist_ok=True)
-
     rules = vars(WordPieceRules(settings.do_lower_case) if base is None else base.rules)
     with WorkerPool(settings.num_workers or workers_worth(sum(map(text_bytes, files)))) as pool:
         if own_tokens:
@@ -192,6 +190,7 @@ def learn_wordpiece(files: list[Path], settings: Flags):
     else:
         vocabulary = extend(base, words, own_tokens, settings.merge_slots, room, settings.min_frequency)
         lines = merge_summary(base, vocabulary, words, settings.merge_slots)
+    output_file.parent.mkdir(parents=True, exist_ok=True)
     vocabulary.write(output_file)
     print(f"{output_file}: {len(vocabulary)} tokens, {'un' if vocabulary.do_lower_case else ''}cased")
     print("\n".join(lines + warnings(vocabulary, words, own_tokens)))

@@ -51,6 +51,10 @@ def run_main(script_flags):
 
 def test_a_vocabulary_is_written_and_summed_up(corpus, tmp_path, run_main, capsys):
     output_file = tmp_path / "new" / "vocab.txt"
+    (tmp_path / "cp1252.txt").write_text("café", encoding="cp1252")
+    with pytest.raises(ValueError, match="is not UTF-8"):
+        run_main(f"--input_files={tmp_path / 'cp1252.txt'}", f"--output_file={output_file}")
+    assert not output_file.parent.exists()
     run_main(
         f"--input_files={corpus}",
         f"--output_file={output_file}",
