@@ -5,8 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from kbert.experiments.evaluation_data import not_held_out
-from kbert.experiments.labelled_file import LabelledFile
+from kbert.experiments.evaluation_data import labelled_examples, not_held_out
 from kbert.features import ENCODER_INPUTS
 from kbert.inference.texts import require_single_texts
 from kbert.input_pipelines.unlabelled_files import texts_and_pairs
@@ -49,7 +48,7 @@ def comparison_data(source, eval_file, max_seq_length: int, held_out: bool = Fal
     """The rows of a file; without one (None), those of FIXED_TEXTS. These have no labels.
 
     Args:
-      source: the `LiteRTSource`; the columns are those of its dataset.
+      source: the `LiteRTSource`; the columns are those of its `reading`.
       eval_file: as for `run_evaluation`. Of a model that is not trained on labelled files, an encoder that
         makes vectors of texts, a file with a text in each line, or with a column `text`.
       max_seq_length: of the longest signature; longer texts are cut, or windowed, as the task does.
@@ -58,17 +57,15 @@ def comparison_data(source, eval_file, max_seq_length: int, held_out: bool = Fal
     Raises:
       ValueError: when the file does not match the model or has no example.
     """
-    if held_out and (eval_file is None or source.held_out is None):
+    run = source.reading.run
+    if held_out and (eval_file is None or not run or "held_out" not in run.details):
         raise ValueError(not_held_out(source.path))
     text_inputs = TextInputs(source.vocabulary, max_seq_length)
     if eval_file is None:
         return _fixed_rows(source.task, text_inputs)
     if source.task.files is None:
         return _text_rows(source, eval_file, text_inputs)
-    data = LabelledFile(eval_file, source.task.files, source.dataset)
-    if held_out:
-        data = source.held_out(data)
-    data.check_with(source.task, max_seq_length, source.path, source.vocabulary.describe())
+    data = labelled_examples(source.reading, source.task, eval_file, max_seq_length, held_out)
     if not data.num_examples:
         raise ValueError(f"--eval_file={eval_file} has no example; give a file of labelled examples.")
     features, owners = source.task.examples_to_features(data.examples, text_inputs)

@@ -1,13 +1,11 @@
 """What an export to LiteRT needs of its model, whether it comes from a run or from any checkpoint."""
 
-import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kbert.checkpoints import formats
-from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig
-from kbert.experiments.evaluation_data import held_out_part
+from kbert.config import EncoderConfig, FinetuningConfig
 from kbert.inference.loaded_model import LoadedModel
 from kbert.inference.loading import open_model
 from kbert.runs.run_directory import RunDirectory
@@ -26,12 +24,10 @@ class LiteRTSource(NamedTuple):
       vocabulary: its `Vocabulary`.
       max_seq_length: the longest sequence that it was trained for.
       encoder: its `EncoderConfig`.
-      dataset: the columns and labels of labelled files.
+      reading: the `LoadedModel` that reads labelled files, see `LoadedModel.for_files`.
       best_metric: the metric that a report shows first.
       files: what is read of it; nothing may be written there.
       load: function to (task with what evaluations chose, Keras model).
-      held_out: of a run with `dev_split`: function from the `LabelledFile` of its training file to the part
-        that it was not trained on.
     """
 
     path: Path | str
@@ -39,11 +35,10 @@ class LiteRTSource(NamedTuple):
     vocabulary: Vocabulary
     max_seq_length: int
     encoder: EncoderConfig
-    dataset: DatasetConfig
+    reading: LoadedModel
     best_metric: str
     files: tuple[Path, ...]
     load: Callable[[], tuple["Task", Any]]
-    held_out: Callable[[Any], Any] | None = None
 
 
 def to_litert_source(
@@ -74,9 +69,8 @@ def to_litert_source(
         vocabulary=loaded.vocabulary,
         max_seq_length=reading.max_seq_length,
         encoder=loaded.config,
-        dataset=getattr(reading.training_config, "dataset", DatasetConfig()),
+        reading=reading,
         best_metric=best_metric or answering.task.best_metric,
         files=tuple(formats.kept_files(run.path)) if run else (Path(loaded.source),),
         load=load,
-        held_out=functools.partial(held_out_part, run) if run and "held_out" in run.details else None,
     )

@@ -11,7 +11,6 @@ from kbert.checkpoints.model_variables import part_name
 from kbert.config import EncoderConfig
 from kbert.config.lora_config import is_adapter
 from kbert.heads.parts import POOLER
-from kbert.layers import fresh_weights
 from kbert.tasks import TASKS
 
 
@@ -32,9 +31,7 @@ def build_model(checkpoint: BertCheckpoint, dtype="float32"):
       (task, Keras model). The model of the task "encoder" is the `BertEncoder` itself.
     """
     task = task_from_checkpoint(checkpoint)
-    with fresh_weights.read_next():
-        model = task.new_model(checkpoint.encoder, dtype)
-    tensors = checkpoint.complete()
+    model, tensors = task.empty_model(checkpoint.encoder, dtype), checkpoint.complete()
     for variable in model.trainable_variables:
         variable.assign(tensors[variable.path].read())
     return task, model

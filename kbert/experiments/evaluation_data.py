@@ -29,15 +29,21 @@ def evaluation_data(loaded, eval_file, input_dir=None, held_out=False):
             "fine-tune it first (kbert finetune)."
         )
     if eval_file:
-        data = LabelledFile(eval_file, task.files, config.dataset)
-        if held_out:
-            data = held_out_part(loaded.run, data)
-    else:
-        settings = task.read_settings(config.task_settings)
-        data = LabelledRecords(input_dir, type(task), length, settings)
-        data.require_order()
-        data.agreed_dataset(config.dataset)
+        return labelled_examples(loaded, task, eval_file, length, held_out)
+    settings = task.read_settings(config.task_settings)
+    data = LabelledRecords(input_dir, type(task), length, settings)
+    data.require_order()
+    data.agreed_dataset(config.dataset)
     data.check_with(task, length, loaded.source, loaded.vocabulary.describe())
+    return data
+
+
+def labelled_examples(loaded, task, eval_file, max_seq_length: int, held_out) -> LabelledFile:
+    """Those of a file, checked; `loaded`, `eval_file` and `held_out` are those of `evaluation_data`."""
+    data = LabelledFile(eval_file, task.files, loaded.training_config.dataset)
+    if held_out:
+        data = held_out_part(loaded.run, data)
+    data.check_with(task, max_seq_length, loaded.source, loaded.vocabulary.describe())
     return data
 
 

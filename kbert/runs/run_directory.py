@@ -27,7 +27,6 @@ from kbert.files.output_path import require_local
 from kbert.files.safetensors_file import read_safetensors
 from kbert.files.stored_tensor import StoredTensor
 from kbert.files.whole_file import is_temporary, write_json
-from kbert.layers import fresh_weights
 from kbert.runs import checkpoint
 from kbert.runs.base_weights import base_file, merged_weights
 from kbert.runs.best_checkpoint import read_index
@@ -266,8 +265,7 @@ class RunDirectory:
 
     def _load(self, path):
         weights, task = self.stored_weights(path), self.task(path)
-        with fresh_weights.read_next():
-            model = task.new_model(self.config.encoder)
+        model = task.empty_model(self.config.encoder)
         checkpoint.assign(weights, trained_weights(model), path / checkpoint.WEIGHTS_FILE)
         return task, model
 

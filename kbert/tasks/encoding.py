@@ -7,7 +7,7 @@ from kbert.late_tensorflow import keras
 from kbert.layers import sequence_pooling
 from kbert.tasks import task_model
 from kbert.tasks.signatures.signature import traced_once
-from kbert.tasks.similarity.prompts import vector_signatures
+from kbert.tasks.similarity.prompts import pooled, vector_signatures
 from kbert.tasks.similarity.vectors import VectorServing
 from kbert.tasks.task import CheckpointKind, Task
 
@@ -78,12 +78,7 @@ class _Serving(VectorServing):
         """`serving_default`: `text` (string [batch]) -> `embedding` (float32 [batch, width]). `cosine`:
         `text`, `text_pair` -> `cosine` (float32 [batch]). `ids`: encoder inputs (int32 [batch, length]) ->
         `embedding`. Of some prompts more, see `vector_signatures`."""
-        pool = sequence_pooling.SequencePooling.of(self.task.pooling, model=model)
-        encoder = getattr(model, "encoder", model)
-
-        def embed_ids(inputs):
-            return {"embedding": pool(encoder(inputs)["sequence_output"], inputs["input_mask"])}
-
-        signatures = vector_signatures(self.task.pooling, encoder, embed_ids, model, text_inputs)
+        pooling = self.task.pooling
+        signatures = vector_signatures(pooling, pooled(pooling, model), model, text_inputs)
         embed = traced_once(signatures["serving_default"])
         return signatures | {"serving_default": embed, "cosine": self.pair_signature(embed)}

@@ -335,9 +335,9 @@ class Task:
 
     # ------------------------------------------------------------------------------- model and losses
 
-    def new_model(self, config: EncoderConfig, dtype="float32") -> "keras.Model":
-        """The task's model on a new encoder, with fresh weights. `dtype` is a Keras dtype policy."""
-        return variable_shapes.new_model(self, config, dtype)
+    def empty_model(self, config: EncoderConfig, dtype="float32") -> "keras.Model":
+        """The task's model on a new encoder, of zeros: weights are read next. `dtype` is a Keras policy."""
+        return variable_shapes.empty_model(self, config, dtype)
 
     def build_model(self, encoder) -> "keras.Model":
         """A Keras model from a dict of features to a dict of outputs, on top of `encoder`."""

@@ -7,6 +7,7 @@ import keras
 
 from kbert.config import EncoderConfig
 from kbert.encoder import BertEncoder
+from kbert.layers import fresh_weights
 
 _known: dict[tuple, dict[str, tuple[int, ...]]] = {}
 
@@ -19,9 +20,10 @@ def variable_shapes(task, config: EncoderConfig) -> dict[str, tuple[int, ...]]:
     return _known[key]
 
 
-def new_model(task, config: EncoderConfig, dtype) -> keras.Model:
-    """See `Task.new_model`."""
-    return task.build_model(BertEncoder(config, dtype=dtype))
+def empty_model(task, config: EncoderConfig, dtype) -> keras.Model:
+    """See `Task.empty_model`."""
+    with fresh_weights.read_next():
+        return task.build_model(BertEncoder(config, dtype=dtype))
 
 
 def _built_without_values(task, config):

@@ -622,12 +622,13 @@ def test_records_of_every_kind_of_tokenizer_hold_its_ids(tmp_path, corpus, kind,
     lines = [line for line in corpus[0].read_text().splitlines() if line]
     text = [index for ids in tokenizer(tf.constant(lines)).to_list() for index in ids]
     special = {vocabulary.pad_id, vocabulary.cls_id, vocabulary.sep_id}
-    whole, stored = 0, Counter()
+    whole, stored, longest = 0, Counter(), 0
     for example in records_of(folder):
         assert example["input_ids"][0] == vocabulary.cls_id
+        longest = max(longest, sum(example["input_mask"]))
         stored.update(index for index in unmasked(example) if index not in special)
         whole += check_whole_words(example, vocabulary)
-    assert whole > 10 and stored == Counter(text)
+    assert whole > 10 and stored == Counter(text) and longest == settings["max_seq_length"]
     assert check_records(folder) == 0
     show_records(folder, 1)
     shown = capsys.readouterr().out

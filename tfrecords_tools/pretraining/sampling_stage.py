@@ -61,16 +61,14 @@ def sample_block(job: PretrainingJob, block: BlockToSample):
     settings = job.settings
     own = load_block(job, block.name)
     generator = job.generator(_SEED, block.number)
-    room = settings.max_seq_length - job.vocabulary().count_special(2)
+    room = settings.max_seq_length - job.vocabulary().count_special(2 if settings.has_pairs else 1)
     passes, corpus, corpus_partners = [], own, None
     for number, partners in enumerate(block.partners):
         rng = random.Random(f"{settings.seed}/{block.number}/{number}")
         documents = list(range(own.num_documents))
         rng.shuffle(documents)
         if not settings.has_pairs:
-            pieces, lengths = pack_full_sentences(
-                own, documents, max_seq_length=settings.max_seq_length, sep_id=job.vocabulary().sep_id
-            )
+            pieces, lengths = pack_full_sentences(own, documents, room=room, sep_id=job.vocabulary().sep_id)
             nothing = np.zeros_like(lengths)
             passes.append(Examples(pieces, lengths, nothing, nothing))
             continue
@@ -94,7 +92,7 @@ def sample_block(job: PretrainingJob, block: BlockToSample):
 
 
 def pack_full_sentences(
-    corpus: TokenizedCorpus, documents, *, max_seq_length: int, sep_id: int
+    corpus: TokenizedCorpus, documents, *, room: int, sep_id: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Fills sequences with consecutive full sentences, across document ends, with [SEP] between documents.
 
@@ -104,13 +102,12 @@ def pack_full_sentences(
     Args:
       corpus: the `TokenizedCorpus`.
       documents: numbers of documents, in the order to go through them.
-      max_seq_length: what a text and two special tokens must fit into.
+      room: the most pieces of a text.
       sep_id: the id that stands between documents.
 
     Returns:
       (pieces of all texts one after another, with the dtype of the corpus; int64 array, the length of each).
     """
-    room = max_seq_length - 2  # [CLS] text [SEP]
     separator = np.array([sep_id], corpus.pieces.dtype)
     starts, document_starts = corpus.sentence_starts.tolist(), corpus.document_starts.tolist()
     taken, lengths = [], []

@@ -61,10 +61,7 @@ class _Serving(VectorServing):
             alone = {name: ops.expand_dims(value, 1) for name, value in inputs.items()}
             return {"embedding": model(alone, training=False)["embeddings"][:, 0]}
 
-        def states(inputs):
-            return model.encoder(inputs, training=False)
-
-        signatures = vector_signatures(self.task.pooling, states, embed_ids, model, text_inputs)
+        signatures = vector_signatures(self.task.pooling, embed_ids, model, text_inputs)
         embed = traced_once(signatures.pop("serving_default"))
         return {"serving_default": self.pair_signature(embed), "embedding": embed} | signatures
 

@@ -30,8 +30,20 @@ class PromptedInputs(NamedTuple):
         return self.text_inputs.rows(tf.strings.join([self.prompt, text]) if self.prompt else text, text_pair)
 
 
+def pooled(pooling: PoolingConfig, model, prompt_name: str | None = None) -> Callable[[dict], dict]:
+    """The function from encoder inputs to {"embedding": vectors} as a prompt, or the default, has them."""
+    pool = sequence_pooling.SequencePooling.of(pooling, prompt_name, model)
+    encoder = getattr(model, "encoder", model)  # an encoder alone is its own
+
+    def embed(inputs):
+        states = encoder(inputs, training=False)["sequence_output"]
+        return {"embedding": pool(states, inputs["input_mask"])}
+
+    return embed
+
+
 def vector_signatures(
-    pooling: PoolingConfig, states: Callable[[dict], dict], embed: Callable[[dict], dict], model, text_inputs
+    pooling: PoolingConfig, embed: Callable[[dict], dict], model, text_inputs
 ) -> dict[str, Signature]:
     """The signatures from one text to its `embedding`.
 
@@ -41,20 +53,14 @@ def vector_signatures(
 
     Args:
       pooling: the model's.
-      states: function from encoder inputs to a dict with `sequence_output`.
       embed: function from encoder inputs to {"embedding": vectors} as the default prompt has them.
       model, text_inputs: as for `row_signatures`.
     """
     signatures = row_signatures(("text",), embed, model, PromptedInputs(text_inputs, pooling.prompt()))
     for name in other_prompts(pooling):
         counts_others = pooling.skipped_tokens(name) != pooling.skipped_tokens()
-        pool = sequence_pooling.SequencePooling.of(pooling, name, model)
-
-        def embed_behind(inputs, pool=pool):
-            return {"embedding": pool(states(inputs)["sequence_output"], inputs["input_mask"])}
-
         own = PromptedInputs(text_inputs, pooling.prompt(name))
-        behind = row_signatures(("text",), embed_behind, model, own)
+        behind = row_signatures(("text",), pooled(pooling, model, name), model, own)
         signatures[f"prompt_{name}"] = behind["serving_default"]
         if counts_others:
             signatures[f"ids_{name}"] = behind["ids"]

@@ -40,7 +40,7 @@ class WordWindows:
 
     def __init__(self, text_inputs, doc_stride: int | None = None):
         vocabulary, max_seq_length = text_inputs.vocabulary, text_inputs.max_seq_length
-        self.room = max_seq_length - 2
+        self.room = max_seq_length - vocabulary.count_special(1)
         long_texts.require_stride(max_seq_length, doc_stride)
         self._tokenizer = text_inputs.tokenizer
         self._packer = window_packer.WindowPacker(

@@ -48,9 +48,9 @@ def test_a_loaded_run_reads_a_file_as_its_run_does(pair_run, tmp_path):
     expected, found = to_litert_source(run), to_litert_source(loaded)
     data = comparison_data(found, file, 16)
     assert [example.text_pair for example in data.examples] == ["walk"] * 9
-    differing = dict.fromkeys(("task", "load", "held_out", "vocabulary"))
+    differing = dict.fromkeys(("task", "load", "reading", "vocabulary"))
     assert found._replace(**differing) == expected._replace(**differing)
-    assert found.load()[1] is loaded.model and found.held_out.args == (loaded.run,)
+    assert found.load()[1] is loaded.model and found.reading is loaded
     assert to_litert_source(loaded.with_max_seq_length(20)).max_seq_length == 20
     with pytest.raises(ValueError, match="config is for checkpoints of other libraries"):
         to_litert_source(loaded, run.config)
@@ -114,7 +114,9 @@ def test_of_pairs_with_scores_no_negatives_are_compared(finetuned_run, tmp_path,
     )
     task = TASKS["multiple_negatives_ranking"](num_negatives=3, is_taught=is_taught)
     dataset = DatasetConfig(text="text", text_pair="other", label="score", negatives=("x", "y", "z"))
-    source = with_task(finetuned_run, task)._replace(dataset=dataset)
+    run = RunDirectory(finetuned_run.path)
+    run.config = dataclasses.replace(run.config, dataset=dataset)
+    source = with_task(run, task)
     data = comparison_data(source, tmp_path / "dev.tsv", 16)
     assert data.rows["input_ids"].shape == (3, 2, 16)
     assert len(texts_by_row(task, data)) == 6

@@ -12,9 +12,7 @@ SEP = 999_999
 
 def packed(documents, max_seq_length, order=None):
     order = range(len(documents)) if order is None else order
-    pieces, lengths = pack_full_sentences(
-        corpus_of(documents), order, max_seq_length=max_seq_length, sep_id=SEP
-    )
+    pieces, lengths = pack_full_sentences(corpus_of(documents), order, room=max_seq_length - 2, sep_id=SEP)
     ends = np.cumsum(lengths)
     return [pieces[end - length : end].tolist() for length, end in zip(lengths, ends, strict=True)]
 
