@@ -264,6 +264,14 @@ def declared_values(declaration: Callable) -> dict[str, tuple[tuple, Bounds | No
     return declared
 
 
+def require_listed(texts, name: str):
+    """Raises ValueError for a text alone where a list or a tensor of them is expected."""
+    require(
+        not isinstance(texts, str | bytes) and getattr(texts, "shape", None) != (),
+        f"{name} is one text ({shown(texts)}); expected several in an order: put it into a list.",
+    )
+
+
 def require_length(max_seq_length: int, vocabulary):
     """Raises ValueError for a length that leaves two texts no room beside a vocabulary's special tokens."""
     shortest = max(SHORTEST_LENGTH, vocabulary.count_special(2) + 1)

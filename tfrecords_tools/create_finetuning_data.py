@@ -121,7 +121,9 @@ def create_finetuning_data(
         "dataset": to_dict(dataset),
         "task_settings": to_dict(task_settings),
     }
-    features = TASKS[settings.task].from_dataset(dataset, task_settings).features(settings.max_seq_length)
+    labels_of = None if settings.dataset.labels else input_file
+    task = TASKS[settings.task].from_dataset(dataset, task_settings, labels_of)
+    features = task.features(settings.max_seq_length)
     with record_writer.record_folder(output_dir, overwrite) as folder:
         vocabulary.write_files(folder)
         stored = StoredVocabulary(folder, vocabulary.describe(), vocabulary.fingerprint)

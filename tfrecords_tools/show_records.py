@@ -9,8 +9,9 @@ What is to predict is written [shown->label]: [MASK->word] is masked, [other->wo
 token, [word->word] is unchanged. The second text of a pair begins a new line with "+".
 
 --check prints no records. It compares size and SHA-256 of each file with the manifest, and vocab.txt with its
-fingerprint. In a file that has changed, it looks for the first record that cannot be read. Exit
-code 1 when anything is wrong.
+fingerprint. In a file that has changed, it looks for the first record that cannot be read. In whole
+files it looks for the first number out of its range, as an id beyond the vocabulary is. Exit code 1 when
+anything is wrong.
 """
 
 import itertools
@@ -93,7 +94,9 @@ def _first_record(input_dir, manifest, record, shard):
 def define_flags():
     declare_flags(show_records)
     flags.DEFINE_bool(
-        "check", False, "Read every shard and name the damaged ones, each with its first damaged record."
+        "check",
+        False,
+        "Read every shard, and name those that are damaged and the first wrong record.",
     )
 
 

@@ -1,5 +1,6 @@
 """What a fine-tuning is refused or warned for, before any heavy work."""
 
+from kbert.checks import require
 from kbert.config import DRAWN_ROWS, FinetuningConfig
 from kbert.experiments.finetuning_data import LabelledPaths
 from kbert.heads.parts import POOLER
@@ -50,7 +51,15 @@ def require_settings_read(config: FinetuningConfig):
     task_class = TASKS[config.task]
     task_settings = task_class.read_settings(config.task_settings)
     task_class.require_settings_read(task_settings)
-    if not config.distillation or config.distillation.label_weight:
+    if not config.distillation:
+        return
+    temperature = config.distillation.temperature
+    require(
+        temperature == 1.0 or task_class.checkpoint.problem_type != "regression",
+        f"distillation.temperature={temperature} is that of probabilities, but the task {config.task} gives "
+        "a number; leave it out.",
+    )
+    if config.distillation.label_weight:
         return
     settings, usual = vars(task_settings), vars(task_class.settings_class())
     if names := [name for name in task_class.loss_settings if settings.get(name) != usual.get(name)]:

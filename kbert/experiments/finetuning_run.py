@@ -49,7 +49,9 @@ def run_finetuning(
     data = data or open_data(config, paths)
     num_train_steps = _num_train_steps(config, data.train)
     settings = TASKS[config.task].read_settings(config.task_settings)
-    new_task = TASKS[config.task].from_dataset(data.dataset, settings).for_training(data.train.count_labels)
+    labels_of = None if config.dataset.labels else data.train.path
+    new_task = TASKS[config.task].from_dataset(data.dataset, settings, labels_of)
+    new_task = new_task.for_training(data.train.count_labels)
     start = Start(config, init, run_dir, new_task)
     task = new_task.with_pooling(start.pooling).with_activation(start.activation)
     config = _complete_config(dataclasses.replace(config, dataset=data.dataset), start)

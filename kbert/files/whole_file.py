@@ -117,8 +117,13 @@ def with_escapes(text: str) -> str:
 
 
 def write_json(values, path: str | Path):
-    """Writes JSON that people can read: indented, with non-ASCII characters as they are."""
-    write_text(with_escapes(json.dumps(values, indent=2, ensure_ascii=False)) + "\n", path)
+    """Writes JSON that people can read: indented, with non-ASCII characters as they are.
+
+    Raises:
+      ValueError: for NaN and infinity, which JSON does not have; see `json_ready`.
+    """
+    text = json.dumps(values, indent=2, ensure_ascii=False, allow_nan=False)
+    write_text(with_escapes(text) + "\n", path)
 
 
 def final_name(path: str) -> str:

@@ -2,8 +2,8 @@
 
 import functools
 import itertools
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from numbers import Integral
 from typing import TYPE_CHECKING, NamedTuple
 
 from kbert.cli.warn_once import warn_once
@@ -132,8 +132,13 @@ def require_inputs(loaded, example: dict, where: str):
 
 
 def require_top_k(top_k):
-    """Raises ValueError for what is no number of answers."""
-    if isinstance(top_k, bool) or not isinstance(top_k, Integral) or top_k < 1:
+    """Raises ValueError for what is no number of answers; an array or a tensor of one number without an axis
+    is one."""
+    try:
+        is_number = not isinstance(top_k, bool) and operator.index(top_k) >= 1
+    except TypeError:
+        is_number = False
+    if not is_number:
         pair = " A pair of texts is one tuple: (text, text_pair)." if isinstance(top_k, str) else ""
         raise ValueError(f"top_k={top_k!r:.60}: expected a whole number, at least 1.{pair}")
 

@@ -1,5 +1,6 @@
 """Answers from a signature of a model, which is also what an export serves."""
 
+import operator
 from collections.abc import Sequence
 
 import numpy as np
@@ -134,7 +135,7 @@ def _tensor(name, value, dtype, shape):
     """The value of an input of a signature, or ValueError."""
     if name == "top_k":
         require_top_k(value)
-        value = min(value, _LARGEST_INT32)  # sys.maxsize is a way to say all
+        value = min(operator.index(value), _LARGEST_INT32)  # sys.maxsize is a way to say all
     try:
         tensor = tf.constant(value, dtype=dtype)
         tensor.shape.assert_is_compatible_with(shape)

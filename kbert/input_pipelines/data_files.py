@@ -68,7 +68,8 @@ def data_as_files(sources: Mapping[str, Any], advice: str = "") -> Iterator[list
                 paths[number] = DataFile(folder) / f"{number}.jsonl"
                 names[str(paths[number])] = name
                 _write(source, paths[number], name)
-        with _naming_data(names, advice) if names else contextlib.nullcontext():
+        are_batches = any(hasattr(source, "unbatch") for source in sources.values())
+        with _naming_data(names, advice, are_batches) if names else contextlib.nullcontext():
             yield paths
 
 
@@ -88,7 +89,7 @@ def _other_value(value):
 
 
 @contextlib.contextmanager
-def _naming_data(names, advice):
+def _naming_data(names, advice, may_be_batches=False):
     """Renames files to the data that they hold, in errors and in lines of the log."""
 
     def renamed(text):
@@ -99,6 +100,9 @@ def _naming_data(names, advice):
         text = re.sub(r"(^  |\(Also |\()line (?=\d)", r"\1row ", text, flags=re.MULTILINE)
         if advice:  # there, settings are arguments by their last names
             text = re.sub(r"\bdataset\.(\w+)(=t(?=rue\b))?", lambda m: m[1] + ("=T" if m[2] else ""), text)
+        if may_be_batches:  # of a tf.data.Dataset
+            mend = r"\1: batches are no rows; give what .unbatch() makes of them."
+            text = re.sub(r"( a JSON list as '[^']*', not a string); mend the row[^.]*\.", mend, text)
         return re.sub(r"has (a JSON )?null as", "has None as", text)  # or NaN, which JSON has not
 
     def rename(record):

@@ -7,7 +7,8 @@ from kbert.files.near_names import did_you_mean
 AS_LINES = (
     "expected an object in each line. Of a list, or of columns as pandas writes them: "
     'pandas.read_json(path).to_json("rows.jsonl", orient="records", lines=True). Of a list under a key, such '
-    "as data: jq -c '.data[]' FILE > rows.jsonl."
+    "as data: jq -c '.data[]' FILE > rows.jsonl. Of paragraphs with questions: jq -c '.data[].paragraphs[] | "
+    ".context as $context | .qas[] | {id, question, context: $context}' FILE > rows.jsonl."
 )
 _NAMES = {type(None): "null", bool: "true or false", str: "string", list: "list", dict: "object"}
 

@@ -22,7 +22,7 @@ from kbert.input_pipelines.json_rows import AS_LINES, NotLines, parse_object, re
 from kbert.input_pipelines.label_lists import listed_words
 from kbert.input_pipelines.labels import ANSWER, LEFT_OUT, NO_VALUE, RowLabels, class_label, label_set
 from kbert.input_pipelines.tables import table_rows
-from kbert.input_pipelines.tables.table_paths import find_format, find_table
+from kbert.input_pipelines.tables.table_paths import find_format, find_table, values_of_folders
 
 
 class LabelledText(NamedTuple):
@@ -265,6 +265,9 @@ def _table_records(path, file_format, dataset, columns, wanted, with_labels, pro
     for file in find_table(path, file_format).files:
         header = table_rows.column_names(file, file_format)
         require_columns(header, file, columns, dataset, problems)
+        lacking = {*columns} - {*header}
+        if any(folder.name.partition("=")[0] in lacking for folder in file.parents):
+            problems.add_hint(values_of_folders(file))
         problems.raise_all()
         read = [column for column in wanted if column in header]
         if with_labels and (len(read) < len(wanted) or ANSWER in {*header} - {*read}):

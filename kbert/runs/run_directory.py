@@ -19,10 +19,11 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kbert.checks import with_checked_values
+from kbert.checks import require, with_checked_values
 from kbert.config import TrainingConfig, from_dict, to_dict
 from kbert.files.folder_lock import LOCK_FILE, lock_folder
 from kbert.files.json_file import read_json_object, require_known_format
+from kbert.files.json_values import json_count
 from kbert.files.output_path import require_local
 from kbert.files.safetensors_file import read_safetensors
 from kbert.files.stored_tensor import StoredTensor
@@ -87,6 +88,13 @@ class RunDirectory:
                 "first: TASKS[name] = its class."
             )
         self.config = from_dict(TASKS[task].config_class, values, where=str(self.path / "config.json"))
+        recorded = json_count(self.details, "max_seq_length", self.path / RUN_FILE)
+        length = getattr(self.config, "max_seq_length", recorded)
+        require(
+            recorded is None or recorded == length,
+            f"{path}: run.json has max_seq_length={recorded}, config.json {length}; restore what was edited. "
+            "kbert.load(...).with_max_seq_length gives a model with another length.",
+        )
 
     @classmethod
     def create_or_resume(cls, path, config: TrainingConfig, details: dict, vocabulary: BaseVocabulary):

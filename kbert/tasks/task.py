@@ -250,14 +250,20 @@ class Task:
         del settings
 
     @classmethod
-    def from_dataset(cls, dataset: DatasetConfig, settings=None) -> "Task":
+    def from_dataset(cls, dataset: DatasetConfig, settings=None, labels_of=None) -> "Task":
         """The task of a complete `DatasetConfig`.
 
         Args:
           dataset: what the examples are.
           settings: a `settings_class`; None takes its defaults.
+          labels_of: the file that the labels were found in, for errors; None where a config lists them.
         """
-        return cls(**cls.dataset_arguments(dataset), **asdict(settings or cls.settings_class()))
+        try:
+            return cls(**cls.dataset_arguments(dataset), **asdict(settings or cls.settings_class()))
+        except ValueError as error:
+            if labels_of is None or not dataset.labels:
+                raise
+            raise ValueError(f"{error} The labels are those of {labels_of}.") from None
 
     @classmethod
     def dataset_arguments(cls, dataset: DatasetConfig) -> dict:

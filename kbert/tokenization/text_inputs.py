@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from kbert.checks import python_numbers
+from kbert.checks import python_numbers, require_listed
 from kbert.late_tensorflow import traced_function
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.segment_packer import SegmentPacker
@@ -92,6 +92,8 @@ class TextInputs:
         return self._pack(tokens, None)
 
     def _tokenize(self, text, text_pair, with_masks):
+        require_listed(text, "text")
+        require_listed(text_pair, "text_pair")
         tokenize = self.tokenizer.tokenize_with_masks if with_masks else self.tokenizer
         return tokenize(text), None if text_pair is None else tokenize(text_pair)
 

@@ -250,6 +250,12 @@ def test_refusals_leave_nothing_behind(make, labelled_files, tmp_path):
     broken = tmp_path / "broken.tsv"
     broken.write_text(train.read_text() + "one column alone\n")
     refused("broken.tsv line 42: 1 columns where 3 were expected", broken)
+    broken.write_text("sentence\tlabel\njump\tloud\nwalk\tloud\n")
+    refused(
+        r"two labels, received \['loud'\]. The labels are those of .*broken.tsv.$",
+        broken,
+        overrides=["dataset.labels=[]"],
+    )
 
 
 # ------------------------------------------------------------------------------ training on them

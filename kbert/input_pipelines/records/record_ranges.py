@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from kbert.features import LABEL_FEATURE
+from kbert.features import LABEL_FEATURE, SPAN_FEATURES
 from kbert.input_pipelines.records.record_files import open_shard
 from kbert.manifest import Manifest
 
@@ -33,7 +33,8 @@ def ranges(manifest: Manifest) -> dict[str, tuple[int, int]]:
     }
     features = manifest.features
     if "input_ids" in features:
-        known["masked_lm_positions"] = (0, features["input_ids"].shape[-1] - 1)
+        positions = (0, features["input_ids"].shape[-1] - 1)
+        known |= dict.fromkeys(("masked_lm_positions", *SPAN_FEATURES), positions)
     if choices := _dataset_list(manifest, "choices"):
         known[LABEL_FEATURE] = (0, len(choices) - 1)
     if LABEL_FEATURE in features and (labels := _dataset_list(manifest, "labels")):

@@ -101,7 +101,7 @@ def naming_damaged_records(*sources):
     try:
         yield
     except _DAMAGE_ERRORS as error:
-        logging.info("reading failed: %s; looking for a record that is the cause.", _first_line(error))
+        logging.info("reading the records failed; looking for one that is the cause.")
         for source in filter(lambda source: source.manifest, sources):
             directory, manifest = source.directory, source.manifest
             with activity(f"looking for a damaged record in {directory}"):
@@ -110,10 +110,6 @@ def naming_damaged_records(*sources):
             if problem:
                 raise ValueError(f"{problem}; make the records again.") from error
         raise
-
-
-def _first_line(error):
-    return (str(getattr(error, "message", error)).splitlines() or [type(error).__name__])[0]
 
 
 class RecordRange(NamedTuple):

@@ -103,6 +103,15 @@ def source_digest(path: str | Path) -> str:
     return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
+def values_of_folders(file: Path) -> str:
+    """A sentence on the values of columns in names of a file's folders, as in rows/label=1/a.parquet."""
+    root = next(folder for folder in file.parents if "=" not in folder.name)
+    return (
+        f"{root} is a folder with values in names of folders ({file.parent.name}), which are not read; write "
+        f'one file: pandas.read_parquet({str(root)!r}).to_parquet("rows.parquet").'
+    )
+
+
 def _table_format(path, file_format):
     kind = file_format or format_by_name(path)
     return kind if kind in TABLES else None
@@ -182,10 +191,7 @@ def _no_split(folder):
             "save_to_disk of `datasets` wrote."
         )
     if "=" in str(shards[0].parent.relative_to(folder)):
-        return (
-            f"{folder} is a folder with values in names of folders ({shards[0].parent.name}), which are not "
-            f'read; write one file: pandas.read_parquet({str(folder)!r}).to_parquet("rows.parquet").'
-        )
+        return values_of_folders(shards[0])
     stem = shards[0].name.partition("-")[0].removesuffix(".parquet")
     return (
         f"{folder} is a folder with {len(shards)} .parquet file(s); name those of one split by a pattern in "

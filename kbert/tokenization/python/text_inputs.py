@@ -4,7 +4,7 @@ from itertools import chain
 
 import numpy as np
 
-from kbert.checks import require_length
+from kbert.checks import require_length, require_listed
 from kbert.tokenization.truncation import truncated_lengths
 from kbert.tokenization.vocabulary import Vocabulary
 
@@ -48,6 +48,8 @@ class TextInputs:
 
     def rows(self, texts, text_pairs=None) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """(what a call returns; bool (texts,): whether each text or pair was cut)."""
+        require_listed(texts, "texts")
+        require_listed(text_pairs, "text_pairs")
         pairs = [None] * len(texts) if text_pairs is None else text_pairs
         ids = [
             (self.tokenizer(text), [] if pair is None else self.tokenizer(pair))

@@ -81,6 +81,16 @@ FINETUNING = {
         UNREAD | {"train_file": {"a": ["rain"], "b": ["sun"]}},
         r"task_settings.lambda_d=0.5 is of the task's own losses",
     ),
+    "a temperature of a number": (
+        {"task": "sequence_regression", "distillation": DistillationConfig("teacher", temperature=2.0)},
+        UNREAD | {"train_file": {"sentence": ["rain", "sun"], "label": [1, 2]}},
+        r"distillation.temperature=2.0 is that of probabilities, but the task sequence_regression gives",
+    ),
+    "one label in a file": (
+        {"dataset": DatasetConfig(), "train_batch_size": 2},
+        UNREAD | {"train_file": {"text": TEXTS, "label": ["b"] * 3}},
+        r"at least two labels, received \['b'\]. The labels are those of the training data.$",
+    ),
     "a threshold of answered questions": (
         question_answering(unanswerable=False, null_score_diff_threshold=1.5),
         UNREAD | QUESTIONS,

@@ -1,5 +1,6 @@
 """A file is whole or absent, and nothing is left beside it."""
 
+import math
 import os
 import subprocess
 import sys
@@ -29,6 +30,13 @@ def test_a_name_that_is_not_utf_8_is_written_and_read_again(tmp_path):
     with pytest.raises(UnicodeEncodeError):  # of a label, which would be another one
         write_text(name, tmp_path / "labels.txt")
     assert not (tmp_path / "labels.txt").exists()
+
+
+@pytest.mark.parametrize("number", [math.nan, -math.inf])
+def test_json_holds_no_number_that_other_readers_refuse(number, tmp_path):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_json({"loss": [number]}, tmp_path / "a.json")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_link_is_replaced_and_its_file_stays(tmp_path):

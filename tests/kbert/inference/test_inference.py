@@ -137,7 +137,16 @@ def test_a_predictor_takes_texts_alone_and_what_its_signature_declares():
     asked = {"text": ["the [MASK]"], "top_k": sys.maxsize, "whole_words": False}
     ((mask,),) = (answer["masks"] for answer in ask(**asked))
     assert len(mask) > 9
-    for wrong in ({"top_k": -1}, {"top_k": "3"}, {"whole_words": "no"}, {"whole_words": 1}):
+    for two in (np.array(2), tf.constant(2, tf.int64)):
+        assert ask(**asked | {"top_k": two})[0]["masks"] == [mask[:2]]
+    for wrong in (
+        {"top_k": -1},
+        {"top_k": "3"},
+        {"top_k": np.array([3])},
+        {"top_k": np.array(3.0)},
+        {"whole_words": "no"},
+        {"whole_words": 1},
+    ):
         ((name, _),) = wrong.items()
         with pytest.raises(ValueError, match=f"^{name}(=| is ).*expected"):
             ask(**asked | wrong)

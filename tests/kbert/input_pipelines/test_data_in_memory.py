@@ -1,5 +1,6 @@
 """Tables of every library give the rows that a list of dicts gives."""
 
+import contextlib
 import datetime
 import json
 import tempfile
@@ -85,6 +86,17 @@ def test_a_dataset_without_an_end_is_refused():
         with pytest.raises(ValueError, match="without an end.*leave repeat\\(\\) out"):
             list(read_rows(data, "the data"))
     assert list(read_rows(endless.take(2), "the data")) == [{"text": "a"}] * 2
+
+
+def test_batches_of_rows_are_told_how_to_become_rows():
+    rows = tf.data.Dataset.from_tensor_slices({"text": ["a", "b"], "label": [1, 2]})
+    for data, sentence in (
+        (rows, None),
+        (rows.batch(2), r"as 'text', not a string: batches .*\.unbatch\(\)"),
+    ):
+        refused = pytest.raises(ValueError, match=sentence) if sentence else contextlib.nullcontext()
+        with refused, data_as_files({"the data": data}) as (file,):
+            assert len(labelled_rows(file, DatasetConfig())) == 2
 
 
 def test_bytes_are_texts_in_utf_8():

@@ -192,6 +192,11 @@ def test_empty_rows_are_left_out_by_a_setting_and_counted(write, caplog):
         ("a.csv", "'text','label'\n'a','b'\n", ["has no column 'text'", "CSV reads double ones"]),
         ("a.tsv", "__label__pos so good\n", ["has no column 'text'", "fastText's form"]),
         ("a.json", '{"data": [{"text": "a"}]}\n', ["has no column 'text'", "one object may hold all rows"]),
+        (
+            "a.json",
+            '{"data": [{"paragraphs": []}]}\n',
+            ["jq -c '.data[].paragraphs[] |", ".qas[] | {id, question"],
+        ),
         ("a.json", '{"text": {"0": "a"}, "label": {"0": "b"}}\n', ["one object may hold all rows"]),
         (
             "a.csv",

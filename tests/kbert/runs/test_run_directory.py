@@ -1,5 +1,6 @@
 """The run directory: what it refuses, and that it loads what was trained."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -218,6 +219,24 @@ def test_other_evaluation_data_are_refused_where_they_stop_the_run_early(tmp_pat
     for data in ("f", "m+e", "e+o", "e+m+n+o", "f+m+n"):
         with pytest.raises(ValueError, match="by early stopping they choose its end and its scores. Res"):
             RunDirectory.create_or_resume(*arguments, of_data("a", data) | details, vocabulary)
+
+
+@pytest.mark.parametrize(
+    ("file", "length", "sentence"),
+    [
+        ("config.json", 16, "run.json has max_seq_length=24, config.json 16; restore what was edited"),
+        ("run.json", 16, "run.json has max_seq_length=16, config.json 24; restore"),
+        ("run.json", "24", "run.json: max_seq_length should be a number, received '24'"),
+    ],
+)
+def test_a_length_that_somebody_edited_is_refused(tmp_path, vocabulary, file, length, sentence):
+    details = {"task": "sequence_classification", "task_config": {"labels": ["a", "b"]}, "max_seq_length": 24}
+    config = tiny_finetuning_config(encoder=tiny_encoder_config())
+    run = RunDirectory.create_or_resume(tmp_path / "run", config, details, vocabulary)
+    path = run.path / file
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"max_seq_length": length}))
+    with pytest.raises(ValueError, match=sentence):
+        RunDirectory(run.path)
 
 
 def test_a_start_that_failed_half_way_is_taken_up_and_a_stranger_s_folder_is_not(tmp_path, vocabulary):

@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from kbert.features import WINDOW_FEATURE
 from kbert.tokenization.long_texts import HeadAndTailInputs, WindowInputs, window_owners
+from kbert.tokenization.python import text_inputs as python_text_inputs
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 
@@ -35,6 +36,14 @@ def test_a_length_of_numpy():
     texts = ["w0 w1", " ".join(WORDS)]
     ids = TextInputs(INPUTS.vocabulary, np.int64(9))(texts)["input_ids"]
     assert np.array_equal(ids, INPUTS(texts)["input_ids"])
+
+
+@pytest.mark.parametrize("text_inputs", [TextInputs, python_text_inputs.TextInputs])
+def test_a_text_alone_is_not_taken_apart(text_inputs):
+    read = text_inputs(INPUTS.vocabulary, 9)
+    for texts in ("w0 w1", (["w0"], "w1")):
+        with pytest.raises(ValueError, match=r" is one text \('w.*put it into a list"):
+            read(*(texts if isinstance(texts, tuple) else [texts]))
 
 
 @pytest.mark.parametrize("reader", READERS)

@@ -68,6 +68,7 @@ def config_of(**changes) -> FinetuningConfig:
         "optimizer": OptimizerConfig(name="adamw", learning_rate=0.05),
         "train_batch_size": 4,
         "eval_batch_size": 4,
+        "max_seq_length": 4,
         "steps_per_execution": 2,
         "log_every_steps": 2,
         "save_checkpoints_steps": 4,

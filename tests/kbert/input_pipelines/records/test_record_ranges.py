@@ -5,12 +5,13 @@ import dataclasses
 import numpy as np
 import pytest
 
-from kbert.features import Feature, encoder_features
+from kbert.features import SPAN_FEATURES, Feature, encoder_features
 from kbert.input_pipelines.batches import evaluation_batches, training_batches
 from kbert.input_pipelines.records.record_ranges import ranges, wrong_numbers
 from kbert.input_pipelines.records.record_reader import RecordRows, naming_damaged_records
 from kbert.manifest import Manifest, describe_shards
 from tests.kbert.input_pipelines.records import small_records
+from tfrecords_tools.records.check_records import check_records
 from tfrecords_tools.records.tfrecord_files import encode_examples, framed
 
 SIZE, LENGTH = len(small_records.VOCABULARY), small_records.LENGTH
@@ -73,6 +74,20 @@ def test_a_number_out_of_its_range_stops_the_reading(write, wrong):
         assert str(error.value).startswith(sentence) and str(error.value).endswith(
             "; make the records again."
         )
+
+
+def test_whole_shards_are_checked_for_their_numbers_too(write, capsys):
+    directory, manifest = write("label_ids", 2)
+    assert check_records(directory) == 1
+    problem, summary = capsys.readouterr().out.splitlines()
+    assert problem == f"{directory / manifest.shards[1].file} record 2: label_ids holds 2, expected 0 to 1"
+    assert ", 1 problems: make the records again" in summary
+
+
+def test_an_answer_stands_in_its_row():
+    features = encoder_features(4) | dict.fromkeys(SPAN_FEATURES, Feature("int32", ()))
+    manifest = Manifest("questions", features, (), {"size": 9})
+    assert {ranges(manifest)[name] for name in SPAN_FEATURES} == {(0, 3)}
 
 
 def test_records_that_are_masked_while_they_are_read_are_checked_before(write):

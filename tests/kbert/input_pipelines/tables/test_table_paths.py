@@ -103,6 +103,13 @@ def test_values_in_names_of_folders_are_not_lost(tmp_path):
     file.touch()
     with pytest.raises(ValueError, match=r"names of folders \(label=1\), which are not read; .*to_parquet"):
         find_table(tmp_path / "rows")
+    write_parquet(file, pa.table({"text": ["a"]}))
+    with pytest.raises(
+        ValueError, match=r"no column 'label'.*\n.*names of folders \(label=1\).*/rows'\)\.to"
+    ):
+        LabelledFile(
+            tmp_path / "rows" / "*" / "*.parquet", TASKS["sequence_classification"].files, DatasetConfig()
+        )
 
 
 def test_a_folder_of_datasets_is_read_in_no_other_format(tmp_path):
