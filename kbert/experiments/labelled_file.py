@@ -37,7 +37,7 @@ class LabelledFile:
     def num_examples(self) -> int:
         return len(self.examples)
 
-    def split(self, fraction: float, seed: int, stay: int = 1) -> "tuple[LabelledFile, LabelledFile]":
+    def split(self, fraction: float, seed: int) -> "tuple[LabelledFile, LabelledFile]":
         """(what stays for training, what is held out), each in the order of the file.
 
         The second does not depend on the order of the file. See `held_out_indices`.
@@ -45,28 +45,26 @@ class LabelledFile:
         Raises:
           ValueError: when nothing would be held out.
         """
-        files = self._files
-        groups, strata = files.groups(self.examples), files.strata(self.examples)
+        return self._split(self._files.groups(self.examples), fraction, seed, stay=1)
+
+    def _split(self, groups, fraction, seed, stay):
+        strata = self._files.strata(self.examples)
         held_out = set(held_out_indices(groups, strata, fraction, seed, stay))
-        shares = [], []
+        shares: tuple[list, list] = [], []
         for index, example in enumerate(self.examples):
             shares[index in held_out].append(example)
         return self._part(shares[0]), self._part(shares[1])
 
     def at_most(self, number: int, seed: int) -> "LabelledFile":
-        """At most `number` of the examples in the order of the file, drawn as `split` draws held-out ones.
-
-        Raises:
-          ValueError: when none would be left, because equal texts stay together.
-        """
+        """At most `number` of the examples in the order of the file, drawn as `split` draws held-out ones,
+        but each by itself: equal texts may stand on both sides."""
         if number >= self.num_examples:
             return self
-        try:
-            return self.split(number / self.num_examples, seed, stay=0)[1]
-        except ValueError:
-            raise ValueError(
-                f"max_train_examples={number} of {self.num_examples} examples leaves none; give more."
-            ) from None
+        groups, times = [], collections.Counter()
+        for group in self._files.groups(self.examples):
+            groups.append(f"{group}\0{times[group]}" if times[group] else group)
+            times[group] += 1
+        return self._split(groups, number / self.num_examples, seed, stay=0)[1]
 
     def _part(self, examples):
         share = copy.copy(self)

@@ -25,6 +25,10 @@ _AS_CSV = (
     "To read it with quotes, end its name in .csv, or set --override=dataset.file_format=csv where there is "
     "a config; its tabs are seen."
 )
+_SINGLE_MARKS = (
+    "CSV has double ones: write the file again with them, pandas.read_csv(OLD, sep=..., "
+    """quotechar="'").to_csv(NEW, index=False)."""
+)
 _DELIMITERS = (",", ";", "\t", "|")
 _EXCEL_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # the first line of a file that is written for Excel
 
@@ -328,7 +332,7 @@ def delimited_records(
     """
     lines = text_lines(path, dataset.encoding, problems)
     layout = find_layout(lines, path, file_format, dataset, wanted, problems)
-    header, short, in_quotes = layout.header, [], 0
+    header, short, in_quotes, in_single, cut = layout.header, [], 0, 0, []
     require_columns(header, path, columns, dataset, problems)
     least = len(header)
     while least > 1 and not header[least - 1].strip():  # a delimiter at the end of each line
@@ -336,8 +340,11 @@ def delimited_records(
     for number, cells in read_cells(lines, path, layout, problems):
         where = f"{path} line {number}"
         if len(cells) == len(header):
-            # Joined first: this is done for every row.
-            in_quotes += not layout.quoted and '""' in "".join(cells) and any(map(_is_in_quotes, cells))
+            joined = "".join(cells)  # first: this is done for every row
+            in_quotes += not layout.quoted and '""' in joined and any(map(_is_in_quotes, cells))
+            in_single += "''" in joined and any(_is_in_quotes(cell, "'") for cell in cells)
+            if least < len(header) and any(map(str.strip, cells[least:])):
+                cut.append(number)
             yield where, dict(zip(header, cells, strict=True))
         elif not cells and (with_labels or len(header) > 1):
             continue
@@ -355,13 +362,24 @@ def delimited_records(
             f"{path}: {in_quotes:,} row(s) have cells in quotation marks, with doubled ones inside, as CSV "
             f"has them; TSV is read without quoting, so all marks are read as text. {_AS_CSV}"
         )
+    if in_single:
+        warn_once(
+            f"{path}: {in_single:,} row(s) have cells in single quotation marks, with doubled ones inside; "
+            f"all marks are read as text. {_SINGLE_MARKS}"
+        )
+    if cut:
+        warn_once(
+            f"{path}: {len(cut):,} row(s) have something in columns without a name, the first is line "
+            f"{cut[0]}; it is not read. Was a text with {layout.delimiter!r} in it cut there? Put such texts "
+            "in quotation marks, or give the columns names."
+        )
     if short:
         shown = ", ".join(map(str, short[:5])) + (", ..." if len(short) > 5 else "")
         warn_once(f"{path}: {len(short)} row(s) with too few columns are skipped: line {shown}")
 
 
-def _is_in_quotes(cell):
-    return len(cell) > 3 and cell[0] == cell[-1] == '"' and '""' in cell[1:-1]
+def _is_in_quotes(cell, mark='"'):
+    return len(cell) > 3 and cell[0] == cell[-1] == mark and 2 * mark in cell[1:-1]
 
 
 def _wrong_number(where, cells, header):
@@ -382,6 +400,8 @@ def _hint(cells, layout) -> str:
             "TSV is read without quoting, and these rows have quotation marks, which may stand around texts "
             f"that have line ends or tabs in them, as Excel and pandas write these. {_AS_CSV}"
         )
+    if len(cells) > len(layout.header) and any(cell.strip().startswith("'") for cell in cells):
+        return f"Do single quotation marks stand around texts with {mark!r} in them? {_SINGLE_MARKS}"
     if layout.quoted and len(cells) > len(layout.header):
         return f'A text with {mark!r} in it has to stand in quotation marks: "one{mark} two".'
     return ""

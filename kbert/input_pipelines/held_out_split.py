@@ -4,7 +4,15 @@ import collections
 import hashlib
 from collections.abc import Sequence
 
+from absl import logging
+
 from kbert.input_pipelines.labelled_files import examples_fingerprint
+
+_FAR_OFF = 0.25  # of the share that was asked for
+_TOGETHER = (
+    "those of equal texts, of a document or of a query stay together, and one of each label with the "
+    "training; give a larger share, or a dev_file"
+)
 
 
 def held_out_indices(
@@ -15,7 +23,8 @@ def held_out_indices(
     The answer depends on the examples alone, not on their order: groups follow each other by the SHA-256 of
     seed and group. From every stratum about `fraction` is taken, less than one example more or less where no
     group has two; the whole is the rounded share of all examples, dealt by largest remainders. Of a
-    stratum at least `stay` examples are not held out.
+    stratum at least `stay` examples are not held out. A warning says where far fewer come out, since a group
+    is larger than what is left of its share.
 
     Args:
       groups: for each example a text; examples of the same text stay together.
@@ -44,8 +53,13 @@ def held_out_indices(
                 quota -= len(group)
     if not chosen:
         raise ValueError(
-            f"dev_split={fraction} of {len(groups)} examples in {len(members)} groups of equal texts holds "
-            "out none; give a larger share, or a dev_file."
+            f"dev_split={fraction} of {len(groups)} examples in {len(members)} groups holds out none: "
+            f"{_TOGETHER}."
+        )
+    if len(chosen) < (1 - _FAR_OFF) * round(fraction * len(groups)):
+        logging.warning(
+            "dev_split=%s holds out only %s of %s examples, in %s groups: %s.",
+            *(fraction, f"{len(chosen):,}", f"{len(groups):,}", f"{len(members):,}", _TOGETHER),
         )
     return sorted(chosen)
 

@@ -123,18 +123,28 @@ def _require_repeated(counts, path):
 
 def _require_bare(counts, path):
     """Refuses labels with the quotation marks of a file around them, and values that Python printed."""
-    quoted = next((label for label in counts if len(label) > 2 and label[0] == label[-1] == '"'), None)
-    if quoted:
+    quoted = next(filter(_in_marks('"'), counts), None)
+    if quoted or (counts and all(map(_in_marks("'"), counts))):  # 'n' may be a name beside others
+        quoted = quoted or next(iter(counts))
+        advice = (
+            "TSV is read without quoting; for a file with quotes set dataset.file_format=csv and "
+            "dataset.delimiter='\\t'"
+            if quoted[0] == '"'
+            else "CSV has double ones: write the labels without them"
+        )
         raise ValueError(
-            f"{path}: the label {quoted[:200]!r} stands in quotation marks. TSV is read without quoting; for "
-            "a file with quotes set dataset.file_format=csv and dataset.delimiter='\\t'; if the marks are "
-            "part of the labels, list all in dataset.labels."
+            f"{path}: the label {quoted[:200]!r} stands in quotation marks. {advice}; if the marks are part "
+            "of the labels, list all in dataset.labels."
         )
     if printed := next(filter(_PRINTED.fullmatch, counts), None):
         raise ValueError(
             f"{path}: the label {printed[:200]!r} is a value as Python prints it. Write the label itself, of "
             'bytes their .decode("utf-8"); if it is meant so, list all in dataset.labels.'
         )
+
+
+def _in_marks(mark):
+    return lambda label: len(label) > 2 and label[0] == label[-1] == mark
 
 
 def judge_several_labels(counts: Mapping[str, int], path: str | Path):

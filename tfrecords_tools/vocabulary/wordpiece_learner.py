@@ -8,11 +8,14 @@ learned, and those that the longest match rarely uses are dropped (piece_pruner.
 
 import heapq
 import math
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from absl import logging
 
+from kbert.tokenization.character_classes import IDEOGRAPHS, in_python
 from kbert.tokenization.greedy_match import CONTINUATION, GreedyMatcher
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS
 from tfrecords_tools.vocabulary.piece_pruner import prune_pieces
@@ -26,6 +29,7 @@ MAX_CHARACTERS_PER_PIECE = 60
 # within 0.2 % of each other on held-out text, all better than 1.
 _SURPLUS = 1.2
 _SURPLUS_OF_EXTENSIONS = 3  # best of 1 to 30 for 99 and 994 German and French pieces beside BERT's own
+_IDEOGRAPH = re.compile(f"[{in_python(IDEOGRAPHS)}]")
 
 
 def learn_wordpieces(
@@ -41,9 +45,10 @@ def learn_wordpieces(
     """Learns the pieces of a `vocab.txt`, in id order.
 
     The order is [PAD], [unused0] ..., [UNK] [CLS] [SEP] [MASK], the user-defined tokens, the single
-    characters by code point (each as the beginning of a word, then those seen inside a word with `##`), then
-    the merges as they were learned, the most frequent first. The result depends on the counts alone, not on
-    their order: equally frequent pairs are merged in the order of their text.
+    characters by code point (each as the beginning of a word, then letters, marks, digits and what else was
+    seen inside a word with `##`), then the merges as they were learned, the most frequent first. The result
+    depends on the counts alone, not on their order: equally frequent pairs are merged in the order of their
+    text.
 
     Args:
       word_counts: how often each word occurs; words as `split_words` gives them.
@@ -72,9 +77,8 @@ def learn_wordpieces(
     known_words = {word: count for word, count in word_counts.items() if kept.issuperset(word)}
     pad, *others = SPECIAL_TOKENS
     reserved = [pad, *(f"[unused{i}]" for i in range(num_unused_tokens)), *others, *user_defined_tokens]
-    # Letters and digits may stand inside a word, punctuation marks are words of their own.
     inner = {character for word in known_words for character in word[1:]}
-    inner |= {character for character in base_alphabet if character.isalnum()}
+    inner |= set(filter(_joins_a_word, kept))
     alphabet = [*sorted(kept), *(CONTINUATION + character for character in sorted(inner))]
     alphabet = [piece for piece in alphabet if piece not in reserved]
 
@@ -95,6 +99,13 @@ def learn_wordpieces(
             *(len(tokens), vocab_size, min_frequency, len(tokens)),
         )
     return tokens
+
+
+def _joins_a_word(character):
+    """Letters, marks and digits may stand inside a word, seen there or not, as in a heading in capitals;
+    punctuation marks and ideographs are words of their own."""
+    joins = character.isalnum() or unicodedata.category(character).startswith("M")
+    return joins and not _IDEOGRAPH.match(character)
 
 
 def learn_more_wordpieces(

@@ -11,11 +11,12 @@ from kbert.files.json_file import read_json_object
 from kbert.files.near_names import near_names
 from kbert.files.output_path import each_once
 from kbert.files.path_inside import path_inside
-from kbert.input_pipelines.tables import shard_names
+from kbert.input_pipelines.tables import shard_names, table_rows
 from kbert.manifest import digest
 
 # What `datasets` writes beside its Arrow files: one folder is a split, or holds a folder for each split.
 _SPLIT, _SPLITS = "state.json", "dataset_dict.json"
+_WRITE_AGAIN = "load it with `datasets` and write it again with save_to_disk"
 
 
 class Table(NamedTuple):
@@ -158,8 +159,8 @@ def _split_files(folder):
     state = read_json_object(folder / _SPLIT)
     if state.get("_indices_data_files"):
         raise ValueError(
-            f"{folder} keeps its rows by a list of indices, which `datasets` wrote before 1.18; load it with "
-            "`datasets` and write it again with save_to_disk."
+            f"{folder} keeps its rows by a list of indices, which `datasets` wrote before 1.18; "
+            f"{_WRITE_AGAIN}."
         )
     try:
         names = tuple(str(entry["filename"]) for entry in state["_data_files"])
@@ -172,6 +173,13 @@ def _split_files(folder):
     for file in files:
         if not file.is_file():
             raise ValueError(f"{file} is missing, but {folder / _SPLIT} names it; write the folder again.")
+    for entry, file in zip(state["_data_files"], files, strict=True):
+        skip, take = entry.get("skip"), entry.get("take")
+        if skip or (take is not None and take != table_rows.count_rows(file, "arrow")):
+            raise ValueError(
+                f"{folder} keeps a part of the rows of {file.name} ({_SPLIT}: skip {skip}, take {take}), as "
+                f"`datasets` wrote it before 1.6; {_WRITE_AGAIN}."
+            )
     if not files:
         raise ValueError(f"{folder} holds no rows: {_SPLIT} names no files.")
     return files

@@ -226,13 +226,13 @@ def _cells(line, columns, where):
             f"({columns.names})."
         )
     word, tag = cells[columns.word], cells[columns.tag]
-    for name, cell in (("word", word), ("tag", tag)):
-        if not cell.strip():
+    for name, cell in (("word", word), ("tag", tag.strip())):
+        if not cell:
             raise ValueError(f"{where} has an empty {name}; mend the line or leave the sentence out.")
     return word, tag
 
 
 def _cut(line, separator):
     if separator == "\t":
-        return [cell.strip(" ") for cell in line.split("\t")]
+        return [cell.strip(" ") or cell for cell in line.split("\t")]  # a word may be a blank, as in KLUE
     return [cell for cell in line.split(" ") if cell]  # no other white space: a word may hold it

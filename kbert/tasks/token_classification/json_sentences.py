@@ -89,12 +89,12 @@ def _find_words(cells) -> list[list[Word]]:
 
 
 def _tagged_words(record, dataset, where, with_tags):
-    words = tuple(_strings(record, dataset.text, where))
+    words = tuple(_strings(record, dataset.text, dataset, where))
     if not words:
         raise ValueError(f"{where} has no words in {dataset.text!r}; leave the line out.")
     if not with_tags:
         return words, ()
-    tags = tuple(_strings(record, dataset.label, where))
+    tags = tuple(_strings(record, dataset.label, dataset, where))
     if len(tags) != len(words):
         raise ValueError(
             f"{where} has {len(words)} words in {dataset.text!r} but {len(tags)} labels in "
@@ -103,7 +103,7 @@ def _tagged_words(record, dataset, where, with_tags):
     return words, tags
 
 
-def _strings(record, column, where):
+def _strings(record, column, dataset, where):
     values = record[column]
     if not isinstance(values, list):
         raise ValueError(f"{where} has a JSON {json_type(values)} as {column!r}; expected a list of strings.")
@@ -117,7 +117,7 @@ def _strings(record, column, where):
             raise ValueError(
                 f"{where}, entry {number} of {column!r}: the line {why}; expected a string.{advice}"
             )
-        if not value.strip():
+        if not value.strip() and (column == dataset.label or not value):
             raise ValueError(f"{where}, entry {number} of {column!r} is blank; expected a word or a label.")
     return values
 

@@ -20,6 +20,7 @@ OUTSIDE = "O"
 # The letters of schemes that mark the first, an inner, the last and a single word of an entity.
 _LETTERS = {"bioes": "BIES", "bilou": "BILU", "bmes": "BMES", "bmewo": "BMEW"}
 _TO_BIOES = {scheme: str.maketrans(letters, "BIES") for scheme, letters in _LETTERS.items()}
+_TYPED = frozenset("BIESLUMW")  # the prefixes, which a type follows
 _PREFIXES = {"iob1": "BI", "iob2": "BI", "ioe1": "IE", "ioe2": "IE"} | _LETTERS
 SCHEMES = tuple(_PREFIXES)
 _TRIED = ("iob2", "bioes", "bilou", "bmes", "bmewo", "ioe2", "ioe1")  # the first that fits is taken
@@ -35,7 +36,7 @@ def split_tag(tag: str) -> tuple[str, str]:
 def is_tag(label: str) -> bool:
     """Whether a label is O, or a tag of one of the schemes."""
     prefix, kind = split_tag(label)
-    return label == OUTSIDE or (prefix in tuple("BIESLUMW") and bool(kind))
+    return label == OUTSIDE or (prefix in _TYPED and bool(kind))
 
 
 def labels_in_bioes(labels: Sequence[str]) -> dict[str, str] | None:
@@ -159,9 +160,9 @@ def find_scheme(sentences: Iterable[tuple[Sequence[str], Sequence[str]]], path) 
     """
     broken: dict[str, str] = {}
     others = {"iob1": 0, "iob2": 0}  # how many entities begin otherwise
-    letters: set[str] = set()
+    seen: set[str] = set()
     for tags, locations in sentences:
-        letters.update(split_tag(tag)[0] for tag in tags if is_tag(tag))
+        seen.update(tags)
         for scheme in SCHEMES:
             if scheme not in broken and (problem := scheme_problem(tags, scheme)):
                 index, why = problem
@@ -170,21 +171,23 @@ def find_scheme(sentences: Iterable[tuple[Sequence[str], Sequence[str]]], path) 
             others[scheme] += len(list(other_beginnings(tags, scheme)))
     scheme = next((scheme for scheme in _TRIED if scheme not in broken), None)
     if scheme is None:
-        raise ValueError(_no_scheme(path, broken, letters))
+        raise ValueError(_no_scheme(path, broken, seen - {OUTSIDE}))
     return "iob1" if scheme == "iob2" and others["iob1"] < others["iob2"] else scheme
 
 
-def _no_scheme(path, broken, letters):
+def _no_scheme(path, broken, seen):
     """Where the schemes with the letters of a file break, or the usual schemes."""
-    letters = letters - {OUTSIDE}
+    letters = {split_tag(tag)[0] for tag in seen if is_tag(tag)}
     named = [scheme for scheme in SCHEMES if letters and letters <= set(_PREFIXES[scheme])] or _NAMED
     breaks = {broken[scheme]: f"{scheme} breaks at {broken[scheme]}" for scheme in named}
     is_same = len(breaks) == 1 < len(named)  # such as a tag of no scheme at all
     shown = "; ".join(breaks if is_same else breaks.values())
+    mend = "types of entities without a prefix may get I-"
+    if seen <= _TYPED:
+        mend = r"letters alone need a type, in columns: sed -E 's/([[:blank:]][BIES])$/\1-ENTITY/' OLD > NEW"
     return (
-        f"{path}: its tags are in none of the schemes {', '.join(SCHEMES)}: {shown}. Mend the file (types of "
-        "entities without a prefix may get I-); for labels that are no entities, such as parts of speech, "
-        'set dataset.tag_scheme = "none".'
+        f"{path}: its tags are in none of the schemes {', '.join(SCHEMES)}: {shown}. Mend the file ({mend}); "
+        'for labels that are no entities, such as parts of speech, set dataset.tag_scheme = "none".'
     )
 
 

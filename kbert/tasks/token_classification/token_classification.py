@@ -82,7 +82,7 @@ class _Serving(Serving):
             sentences.append(
                 f"the labels {others} are no tags of one scheme, such as B-PER and I-PER, so answers hold "
                 "words with labels and no entities; labels that are types without a prefix may be called "
-                "I-TYPE (id2label of a config.json)."
+                "I-TYPE, and B and I alone B-TYPE and I-TYPE (id2label of a config.json)."
             )
         return " ".join(sentences) or None
 

@@ -190,6 +190,7 @@ def test_empty_rows_are_left_out_by_a_setting_and_counted(write, caplog):
         ),
         ("a.tsv", "text\tlabel\n1\ta\tb\n2\tc\td\n", ["line 2: 3 columns", "row.names=FALSE"]),
         ("a.csv", "'text','label'\n'a','b'\n", ["has no column 'text'", "CSV reads double ones"]),
+        ("a.csv", "text,label\n'a, b',x\n", ["line 2: 3 columns", "Do single quotation marks", "quotechar"]),
         ("a.tsv", "__label__pos so good\n", ["has no column 'text'", "fastText's form"]),
         ("a.json", '{"data": [{"text": "a"}]}\n', ["has no column 'text'", "one object may hold all rows"]),
         (

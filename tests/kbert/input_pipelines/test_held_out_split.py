@@ -3,8 +3,10 @@
 import collections
 import hashlib
 import random
+import unittest.mock
 
 import pytest
+from absl import logging
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from kbert.input_pipelines.held_out_split import held_out_indices
@@ -57,6 +59,17 @@ def test_equal_texts_stay_together_whatever_their_labels():
 def test_no_label_is_held_out_completely():
     held_out = held_out_indices(["x", "y", "z", "u"], ["a", "a", "b", "c"], 0.75, seed=0)
     assert [place for place in held_out if place > 1] == [] and len(held_out) == 1
+
+
+def test_a_share_that_large_groups_leave_far_too_small_is_said():
+    groups = ["novel"] * 5000 + ["note"] * 10
+    with unittest.mock.patch.object(logging, "warning") as warning:
+        assert len(held_out_indices(groups, [""] * 5010, 0.2, seed=0)) == 10
+        held_out_indices(TEXTS, LABELS, 0.2, seed=0)
+    ((sentence, *values),) = (call.args for call in warning.call_args_list)
+    assert "holds out only 10 of 5,010 examples, in 2 groups: those" in sentence % tuple(values)
+    with pytest.raises(ValueError, match="in 2 groups holds out none: those of equal texts, of a document"):
+        held_out_indices(["a"] * 50 + ["b"] * 50, [""] * 100, 0.2, seed=0)
 
 
 def test_what_stays_together_is_the_task_s_to_say():

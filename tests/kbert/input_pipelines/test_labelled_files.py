@@ -76,6 +76,16 @@ def test_what_is_read(write, case):
     assert read_rows(write(name, content), dataset) == [LabelledText(*row) for row in rows]
 
 
+def test_single_quotation_marks_and_texts_that_were_cut_are_said(write, caplog):
+    read_rows(path := write("a.csv", "text,label\n'it''s so',x\n'a ''b''',y\nit''s,x\n"), PLAIN)
+    assert f"{path}: 2 row(s) have cells in single quotation marks" in caplog.text
+    read_rows(path := write("b.csv", 'label,text,,\nx,"a "," b",\ny,c,,\nx,d, ,\n'), PLAIN)
+    assert f"{path}: 1 row(s) have something in columns without a name, the first is line 2;" in caplog.text
+    caplog.clear()
+    read_rows(write("c.csv", ",text,label\n0,a,x\n1,b,y\n"), PLAIN)  # the index of pandas
+    assert not caplog.text
+
+
 def test_short_rows_are_skipped_where_the_config_says_so_and_never_without_labels(write, caplog):
     lines = ["a\tb\ty", "one\ttwo\t1", "broken", "three\tfour", "five\tsix\t0"]
     path = write("a.tsv", "\n".join(lines) + "\n")

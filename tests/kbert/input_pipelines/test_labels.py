@@ -154,6 +154,9 @@ def test_quotation_marks_of_a_file_are_no_part_of_a_label(tmp_path):
     with pytest.raises(ValueError, match="rows.tsv: the label '\"x\"' stands in quot.*file_format=csv"):
         completed(path)
     assert completed(path, file_format="csv", delimiter="\t") == ("x", "y")
+    path.write_text("text\tlabel\na\t'x'\nb\t'y'\n")
+    with pytest.raises(ValueError, match="rows.tsv: the label \"'x'\" stands in quot.*CSV has double ones"):
+        completed(path)
 
 
 # ------------------------------------------------------------------------------ no label

@@ -25,9 +25,9 @@ def test_an_example_worked_out_by_hand():
     tokens = learn_wordpieces(WORDS, vocab_size=100, min_frequency=3, num_unused_tokens=1)
     assert tokens[:6] == ["[PAD]", "[unused0]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     assert tokens[6:16] == list("deilnorstw")
-    assert tokens[16:24] == ["##d", "##e", "##i", "##o", "##r", "##s", "##t", "##w"]
+    assert tokens[16:26] == [f"##{letter}" for letter in "deilnorstw"]
     # Of equally frequent pairs the one whose text sorts first is merged, and "#" sorts before letters.
-    assert tokens[24:] == [
+    assert tokens[26:] == [
         "##es",  # 9 times (newest 6, widest 3), as often as "##s ##t"
         "##est",  # 9
         "##ow",  # 7 times (low 5, lower 2), as often as "l ##o"
@@ -96,6 +96,14 @@ def test_characters_beyond_the_limit_are_left_out_with_their_words():
     counts = {"ab": 10, "ba": 10, "az": 3, "aza": 3}
     tokens = learn_wordpieces(counts, 100, num_unused_tokens=0, alphabet_limit=2)
     assert tokens[5:] == ["a", "b", "##a", "##b", "ab", "ba"]
+
+
+def test_letters_that_only_begin_words_may_stand_inside_of_others():
+    """ "FÜR" was unknown to a vocabulary with "Ü", learned from texts without words in capitals."""
+    counts = {"Übf": 9, "\u0301e": 2, "€f": 2, "中": 2, "．": 2}
+    tokens = learn_wordpieces(counts, 14 + 5, num_unused_tokens=0)
+    assert tokens[5:14] == ["b", "e", "f", "Ü", "\u0301", "€", "中", "．", "##b"]
+    assert tokens[14:] == ["##e", "##f", "##Ü", "##\u0301", "Übf"]
 
 
 def test_the_base_alphabet_is_kept_whether_it_occurs_or_not():

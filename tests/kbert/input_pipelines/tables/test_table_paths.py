@@ -47,6 +47,23 @@ def test_shards_are_read_by_name_in_order_and_those_of_a_folder_as_it_says(tmp_p
     assert [one.name for one in source_files(folder)][0] == "data-00001-of-00002.arrow"
 
 
+def test_a_folder_that_keeps_a_part_of_its_files_is_refused(tmp_path):
+    """`datasets` before 1.6 copied the whole file for "train[:80%]", and kept the part in state.json."""
+    folder = write_folder(tmp_path / "saved", TABLE, num_shards=1)
+
+    def keep(**part):
+        entry = {"filename": "data-00000-of-00001.arrow"} | part
+        (folder / "state.json").write_text(json.dumps({"_data_files": [entry]}))
+
+    for part in ({"skip": 0, "take": 20}, {"skip": 0, "take": None}):
+        keep(**part)
+        assert len(source_files(folder)) == 1
+    for part in ({"skip": 0, "take": 16}, {"skip": 16, "take": 4}):
+        keep(**part)
+        with pytest.raises(ValueError, match=f"skip {part['skip']}, take {part['take']}.*save_to_disk"):
+            source_files(folder)
+
+
 def test_a_file_of_a_pattern_with_several_names_is_read_once(tmp_path):
     file = write_parquet(tmp_path / "a.parquet", TABLE)
     (tmp_path / "b.parquet").symlink_to("a.parquet")

@@ -89,13 +89,14 @@ def test_conll_columns_documents_and_iob1(tmp_path):
     ("content", "name"),
     [
         ("EU\tB-ORG\nsaid so\tO\n\nPeter\tB-PER", "tabs.tsv"),  # a word with a space, no line end
+        ("EU\tB-ORG\n \tO\n\nPeter\tB-PER\n", "blank.tsv"),  # a word that is a blank, as in KLUE
         ("EU  B-ORG\r\nsaid\u00a0so O\r\n\r\n \r\nPeter B-PER\r\n", "spaces.txt"),
     ],
 )
 def test_separators_and_line_ends(tmp_path, content, name):
     sentences = read(write(tmp_path, content, name))
     assert [len(sentence.words) for sentence in sentences] == [2, 1]
-    assert sentences[0].words[1] in ("said so", "said\u00a0so")
+    assert sentences[0].words[1] in ("said so", "said\u00a0so", " ")
     assert sentences[0].document is not sentences[1].document  # without -DOCSTART- each is its own
 
 
@@ -168,6 +169,7 @@ def test_labels_of_a_training_file_are_o_and_both_tags_of_each_type(tmp_path):
         ("EU\tB-ORG\n\tO\n", "line 2 has an empty word"),
         ("EU S-ORG\n\nPeter I-PER\n", "file.conll line 3: 'I-PER' goes on"),
         ("EU NNP\n", "'NNP' is no tag of an entity"),
+        ("EU B\nsaid O\n", "([[:blank:]][BIES])$/\\1-ENTITY/' OLD > NEW"),
         ("-DOCSTART- O\n\n", "holds no sentences"),
         (
             "EU\tB-ORG\r\r\nsaid\tO\r\r\nno\tO\r\r\n\r\r\nPeter\tB-PER\r\r\n",
@@ -211,7 +213,8 @@ def own(text, start, end, quote):
     [
         ({"text": ["EU", "said"], "label": ["O"]}, "has 2 words in 'text' but 1 labels in 'label'"),
         ({"text": ["EU"], "label": [3]}, "entry 1 of 'label'"),
-        ({"text": ["EU", " "], "label": ["O", "O"]}, "entry 2 of 'text' is blank"),
+        ({"text": ["EU", ""], "label": ["O", "O"]}, "entry 2 of 'text' is blank"),
+        ({"text": ["EU", " "], "label": ["O", " "]}, "entry 2 of 'label' is blank"),
         ({"text": [], "label": ["O"]}, "has no words in 'text'"),
         ({"text": ["EU"]}, "has no column 'label'"),
         ({"text": 3, "label": []}, "has a JSON number as 'text'"),

@@ -27,7 +27,7 @@ LABELS = ("O", "B-X", "I-X")
 VOCABULARY = small_corpus.vocabulary()
 text_inputs = functools.cache(functools.partial(TextInputs, VOCABULARY))  # made once for each length
 # One piece, two, three, several for [UNK] and marks, none at all.
-WORDS = st.sampled_from(["jump", "walked", "turning", "asks.the", "Zz", "\u200b", "a"])
+WORDS = st.sampled_from(["jump", "walked", "turning", "asks.the", "Zz", "\u200b", " ", "a"])
 SENTENCES = st.lists(st.lists(WORDS, min_size=1, max_size=30).map(tuple), min_size=1, max_size=5)
 
 
