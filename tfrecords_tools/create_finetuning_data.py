@@ -181,7 +181,8 @@ def _read_vocabulary(vocab_file, tokenizer, init_checkpoint, do_lower_case, allo
 def _complete_dataset(settings, input_file):
     """The config's `DatasetConfig`, with the labels of the file where it lists none."""
     files = require_files(settings.task)
-    return files.complete_dataset(settings.dataset, files.read_examples(input_file, settings.dataset))
+    examples = files.read_examples(input_file, settings.dataset)
+    return files.complete_dataset(settings.dataset, examples, input_file)
 
 
 def _read_rows(job, input_file, vocabulary):

@@ -30,7 +30,7 @@ class LabelledFile:
     def __init__(self, path, files, dataset):
         self.path, self._files = path, files
         self.examples = list(files.read_examples(path, reading_dataset(path, dataset)))
-        self.dataset = files.complete_dataset(dataset, self.examples)
+        self.dataset = files.complete_dataset(dataset, self.examples, path)
         self.fingerprint = examples_fingerprint(self.examples)
 
     @property

@@ -14,7 +14,7 @@ from typing import Any
 from absl import logging
 
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.data_in_memory import is_data, read_rows
+from kbert.input_pipelines.data_in_memory import column_classes, is_data, read_rows
 from kbert.input_pipelines.json_rows import MissingColumn
 
 _TIMES = (datetime.date, datetime.time)  # a datetime is a date
@@ -23,7 +23,13 @@ LabelledData = str | PathLike | Mapping | Sequence | None
 
 
 class DataFile(type(Path())):  # type: ignore[misc]  # PosixPath or WindowsPath
-    """The path of data in memory, written as JSON lines: a row has its line."""
+    """The path of data in memory, written as JSON lines: a row has its line.
+
+    Attributes:
+      classes: column -> the names of its classes, where the data say them.
+    """
+
+    classes: Mapping[str, tuple[str, ...]] = {}
 
 
 def shown_source(path) -> str:
@@ -74,6 +80,7 @@ def data_as_files(sources: Mapping[str, Any], advice: str = "") -> Iterator[list
 
 
 def _write(data, path, name):
+    path.classes = column_classes(data, name)
     with path.open("w", encoding="utf-8") as file:
         for row in read_rows(data, name):
             file.write(json.dumps(row, default=_other_value) + "\n")

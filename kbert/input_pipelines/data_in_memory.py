@@ -158,7 +158,7 @@ def _rows_of_table(data, names, name):
             f"the columns of {name} have different lengths ({sizes}); give each of them one entry per "
             "example."
         )
-    for column, classes in _classes(data, name).items():
+    for column, classes in column_classes(data, name).items():
         if column in columns:
             columns[column] = [
                 named_class(value, classes, f"row {row} of {name}, column {column!r}")
@@ -207,7 +207,7 @@ def _names(names) -> list | None:
     return None if names is None or callable(names) else list(names)
 
 
-def _classes(data, name) -> dict[str, tuple[str, ...]]:
+def column_classes(data, name: str) -> dict[str, tuple[str, ...]]:
     """Column of integers -> the names of its classes, of pyarrow's tables and `datasets`."""
     if hasattr(type(data), "column_names") and hasattr(type(data), "schema"):
         return class_names(data.schema.metadata, name)

@@ -172,6 +172,22 @@ def needless_settings(path: str | Path, dataset: DatasetConfig) -> dict[str, str
     return {} if file_format is None or isinstance(path, DataFile) else _READERS[file_format].needless
 
 
+def schema_labels(path: str | Path, dataset: DatasetConfig) -> tuple[str, ...]:
+    """The classes that a schema names for the column of the labels, in its order; none where it names none,
+    or the files of a table name different ones.
+
+    Raises:
+      ValueError: as `find_table` does, and for a damaged file.
+    """
+    if isinstance(path, DataFile):
+        return path.classes.get(dataset.label, ())
+    file_format = find_format(path, dataset.file_format)
+    if file_format not in TABLES or not (table := find_table(path, file_format)):
+        return ()
+    every = {table_rows.schema_classes(file, file_format).get(dataset.label, ()) for file in table.files}
+    return every.pop() if len(every) == 1 else ()
+
+
 def _with_texts(records, path, dataset, read, problems):
     """The rows of a labelled file in which something stands, in the columns that are read."""
     texts, one_empty, skipped, marks = dataset.text_columns, EmptyTextCounter(), 0, []

@@ -188,7 +188,7 @@ def check_file(task: str, path: str | Path, dataset: DatasetConfig) -> CheckedFi
             yield example
 
     examples = counted()
-    complete = files.complete_dataset(dataset, examples)
+    complete = files.complete_dataset(dataset, examples, path)
     for _ in examples:  # what is left where the dataset lists all labels
         pass
     return CheckedFile(complete, number)

@@ -58,8 +58,9 @@ class Files:
         """Which of the `settings` change nothing in how this file is read: name -> where they do."""
         return labelled_files.needless_settings(path, dataset)
 
-    def complete_dataset(self, dataset: DatasetConfig, examples: Iterable) -> DatasetConfig:
-        """The dataset; if it lists no labels, with those of the examples. By default the dataset itself."""
+    def complete_dataset(self, dataset: DatasetConfig, examples: Iterable, path=None) -> DatasetConfig:
+        """The dataset; if it lists no labels, with those of the examples, or of the schema of their file. By
+        default the dataset itself."""
         return dataset
 
     def labels(self, example) -> tuple[str, ...]:
@@ -128,8 +129,9 @@ class TextFiles(Files):
         more = {"positive_label": "with two labels"} if len(dataset.labels) > 2 else {}
         return super().needless_settings(path, dataset) | more
 
-    def complete_dataset(self, dataset, examples):
-        """The dataset; if it lists no labels, with the sorted labels of the examples.
+    def complete_dataset(self, dataset, examples, path=None):
+        """The dataset; if it lists no labels, with the sorted labels of the examples; or with all classes of
+        the schema of their file, in its order, so that class 1 of two is the positive one as elsewhere.
 
         Raises:
           ValueError: where every example has the labels 0 and 1, see `require_no_hot_pairs`.
@@ -138,7 +140,11 @@ class TextFiles(Files):
             return dataset
         sets = set(map(self.labels, examples))
         require_no_hot_pairs(sets)
-        return dataclasses.replace(dataset, labels=sorted_labels(itertools.chain(*sets)))
+        labels = sorted_labels(itertools.chain(*sets))
+        classes = labelled_files.schema_labels(path, dataset) if path and len(labels) > 1 else ()
+        if {*labels} <= {*classes} and len({*filter(str.strip, classes)}) == len(classes):
+            labels = classes
+        return dataclasses.replace(dataset, labels=labels)
 
     def labels(self, example):
         return tuple(self._label_names(example.label)) if self._label_names else ()

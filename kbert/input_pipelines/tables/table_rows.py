@@ -28,6 +28,12 @@ def column_names(file: Path, file_format: str) -> list[str]:
         return list(_schema(table).names)
 
 
+def schema_classes(file: Path, file_format: str) -> dict[str, tuple[str, ...]]:
+    """As `class_names`, of a file. Raises as `column_names` does."""
+    with _opened(file, file_format) as table:
+        return class_names(_schema(table).metadata, file)
+
+
 def count_rows(file: Path, file_format: str) -> int:
     """The number of rows of a file. Raises as `column_names` does."""
     with _opened(file, file_format) as table:

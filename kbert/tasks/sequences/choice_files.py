@@ -63,7 +63,7 @@ class ChoiceFiles(Files):
     def texts(self, example):
         return example.text, *example.choices
 
-    def complete_dataset(self, dataset, examples):
+    def complete_dataset(self, dataset, examples, path=None):
         """The dataset itself. Warns of labels that seem to count from 1."""
         labels = {example.label for example in examples}
         if not dataset.labels and 0 not in labels and len(labels) == len(dataset.choices) - 1:

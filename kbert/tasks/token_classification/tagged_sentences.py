@@ -127,7 +127,7 @@ class TaggedFiles(Files):
                 f"texts are answered whole: {WHOLE_TEXTS}. kbert evaluate takes labelled files."
             )
 
-    def complete_dataset(self, dataset, examples):
+    def complete_dataset(self, dataset, examples, path=None):
         """The dataset with the labels of the examples, where it lists none; see `sentence_labels`."""
         if dataset.labels:
             return dataset

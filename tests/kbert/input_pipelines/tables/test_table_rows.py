@@ -11,10 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from kbert.config import DatasetConfig
+from kbert.experiments.labelled_file import LabelledFile
+from kbert.input_pipelines.data_files import data_as_files
 from kbert.input_pipelines.labelled_files import read_rows, stream_rows
 from kbert.input_pipelines.tables.table_rows import column_names
 from kbert.input_pipelines.tables.table_rows import read_rows as read_table_rows
 from kbert.tasks import TASKS
+from kbert.tasks.file_columns import check_file
+from kbert.tasks.files import ONE_LABEL_FILES
 from tests.kbert.input_pipelines.tables.written_tables import (
     every_kind,
     with_features,
@@ -96,6 +100,19 @@ def test_integers_with_names_in_the_schema_are_these_names(tmp_path):
     table = with_features(pa.table({"text": ["a", "b", "c"], "label": [1, 0, 1]}), NAMES)
     for kind, path in every_kind(tmp_path, table).items():
         assert [row.label for row in read_rows(path, TEXT)] == ["pos", "neg", "pos"], kind
+
+
+def test_the_classes_of_a_schema_are_the_labels_in_its_order(tmp_path):
+    """F1 of QQP is about class 1; and a class that no row has is one."""
+    names = ["not_duplicate", "duplicate", "a third"]
+    features = {"label": {"names": names, "_type": "ClassLabel"}}
+    table = with_features(pa.table({"text": ["a", "b", "c"], "label": [1, 0, 1]}), features)
+    with data_as_files({"the data": table}) as (in_memory,):
+        for kind, path in (every_kind(tmp_path, table) | {"memory": in_memory}).items():
+            assert LabelledFile(path, ONE_LABEL_FILES, TEXT).dataset.labels == tuple(names), kind
+            assert check_file("sequence_classification", path, TEXT).dataset.labels == tuple(names), kind
+    one = write_parquet(tmp_path / "one.parquet", table.slice(0, 1))
+    assert LabelledFile(one, ONE_LABEL_FILES, TEXT).dataset.labels == ("duplicate",)  # refused later
 
 
 @pytest.mark.parametrize("kind", ["List", "once"])
