@@ -146,6 +146,12 @@ class TextFiles(Files):
             labels = classes
         return dataclasses.replace(dataset, labels=labels)
 
+    def content(self, example):
+        """The example; several labels are a set, whatever their order."""
+        if self._label_names is not tuple:
+            return example
+        return example._replace(label=tuple(sorted(example.label)))
+
     def labels(self, example):
         return tuple(self._label_names(example.label)) if self._label_names else ()
 

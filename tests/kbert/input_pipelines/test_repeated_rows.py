@@ -7,6 +7,7 @@ import pytest
 
 from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.input_pipelines.repeated_rows import repetitions, shared_rows
+from kbert.tasks.files import SEVERAL_LABELS_FILES
 
 
 @pytest.mark.parametrize("labels", [("x", "y"), (("x",), ("x", "y")), (0, 1)])
@@ -29,6 +30,12 @@ def test_nothing_is_said_of_different_rows_and_numbers():
     assert repetitions(pairs) == (None, None)
     for numbers in ((1.0, 2.0), ((1.0, 2.0), (1.5, 2.5))):  # of people, of teachers
         assert repetitions([LabelledText("a", "b", number) for number in numbers]) == (None, None)
+
+
+def test_several_labels_are_the_same_in_any_order():
+    rows = [LabelledText("a", None, ("x", "y")), LabelledText("a", None, ("y", "x"))]
+    repeated, contradicting = repetitions([*map(SEVERAL_LABELS_FILES.content, rows)])
+    assert repeated == "1 of 2 rows repeat an earlier one" and contradicting is None
 
 
 def test_examples_for_evaluation_that_are_trained_on():
