@@ -122,7 +122,8 @@ def _require_model(path: str) -> None:
         try:
             loading.open_model(path)  # raises an error for what is no model either
         except ValueError as error:
-            if exports := models_around(Path(path), lambda folder: version_folder(folder) is not None):
+            exports = models_around(Path(path), lambda folder: version_folder(folder) is not None)
+            if exports and exports not in str(error):
                 raise ValueError(f"{error}{exports}") from None
             raise
 

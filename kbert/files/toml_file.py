@@ -41,11 +41,13 @@ def _decoded(content, where):
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        if wide := marked_encoding(content):
+        wide = marked_encoding(content)
+        if wide not in (None, "utf-8"):
             raise ValueError(f"{where} is {wide.upper()}, and TOML is UTF-8; save it as UTF-8.") from None
-        line = content.count(b"\n", 0, error.start) + 1
+        read = error.object  # without a byte order mark
+        line = read.count(b"\n", 0, error.start) + 1
         raise ValueError(
-            f"{where} is not valid TOML: byte 0x{content[error.start]:02x} is not UTF-8 (at line {line})."
+            f"{where} is not valid TOML: byte 0x{read[error.start]:02x} is not UTF-8 (at line {line})."
         ) from None
 
 

@@ -136,7 +136,7 @@ def require_top_k(top_k):
     is one."""
     try:
         is_number = not isinstance(top_k, bool) and operator.index(top_k) >= 1
-    except TypeError:
+    except (TypeError, AttributeError):  # the latter of a tensor of other numbers
         is_number = False
     if not is_number:
         pair = " A pair of texts is one tuple: (text, text_pair)." if isinstance(top_k, str) else ""

@@ -370,8 +370,9 @@ def delimited_records(
     if cut:
         warn_once(
             f"{path}: {len(cut):,} row(s) have something in columns without a name, the first is line "
-            f"{cut[0]}; it is not read. Was a text with {layout.delimiter!r} in it cut there? Put such texts "
-            "in quotation marks, or give the columns names."
+            f"{cut[0]}; it is not read. Was a text with {layout.delimiter!r} in it cut there? "
+            + ("Put such texts in quotation marks" if layout.quoted else "Put a blank there")
+            + ", or give the columns names."
         )
     if short:
         shown = ", ".join(map(str, short[:5])) + (", ..." if len(short) > 5 else "")
@@ -400,7 +401,7 @@ def _hint(cells, layout) -> str:
             "TSV is read without quoting, and these rows have quotation marks, which may stand around texts "
             f"that have line ends or tabs in them, as Excel and pandas write these. {_AS_CSV}"
         )
-    if len(cells) > len(layout.header) and any(cell.strip().startswith("'") for cell in cells):
+    if len(cells) > len(layout.header) and re.search(r"(^|\0) *'.*' *(\0|$)", "\0".join(cells), re.DOTALL):
         return f"Do single quotation marks stand around texts with {mark!r} in them? {_SINGLE_MARKS}"
     if layout.quoted and len(cells) > len(layout.header):
         return f'A text with {mark!r} in it has to stand in quotation marks: "one{mark} two".'

@@ -282,7 +282,8 @@ def _table_records(path, file_format, dataset, columns, wanted, with_labels, pro
         header = table_rows.column_names(file, file_format)
         require_columns(header, file, columns, dataset, problems)
         lacking = {*columns} - {*header}
-        if any(folder.name.partition("=")[0] in lacking for folder in file.parents):
+        named = (folder.name.partition("=") for folder in file.parents)
+        if any(equals and name in lacking for name, equals, _ in named):
             problems.add_hint(values_of_folders(file))
         problems.raise_all()
         read = [column for column in wanted if column in header]

@@ -49,3 +49,6 @@ def test_the_exports_in_a_folder_are_named(tmp_path):
     (tmp_path / "sst2" / "1" / "saved_model.pb").touch()
     with pytest.raises(ValueError, match=rf"It holds the models {tmp_path}/sst2: give one of them\.$"):
         development_server.serve(str(tmp_path))
+    with pytest.raises(ValueError) as error:  # once
+        development_server.serve(str(tmp_path / "sst2" / "1" / "saved_model.pb"))
+    assert str(error.value).count("give that folder") == 1

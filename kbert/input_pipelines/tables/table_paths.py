@@ -104,11 +104,17 @@ def source_digest(path: str | Path) -> str:
     return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
-def values_of_folders(file: Path) -> str:
-    """A sentence on the values of columns in names of a file's folders, as in rows/label=1/a.parquet."""
-    root = next(folder for folder in file.parents if "=" not in folder.name)
+def values_of_folders(file: Path, root: Path | None = None) -> str:
+    """A sentence on the values of columns in names of a file's folders, as in rows/label=1/a.parquet.
+
+    Args:
+      file: the file; a folder above it has such a name.
+      root: the folder of all files; by default that above the topmost such name.
+    """
+    valued = [folder for folder in file.parents if "=" in folder.name]
+    root = root or valued[-1].parent
     return (
-        f"{root} is a folder with values in names of folders ({file.parent.name}), which are not read; write "
+        f"{root} is a folder with values in names of folders ({valued[0].name}), which are not read; write "
         f'one file: pandas.read_parquet({str(root)!r}).to_parquet("rows.parquet").'
     )
 
@@ -199,7 +205,7 @@ def _no_split(folder):
             "save_to_disk of `datasets` wrote."
         )
     if "=" in str(shards[0].parent.relative_to(folder)):
-        return values_of_folders(shards[0])
+        return values_of_folders(shards[0], folder)
     stem = shards[0].name.partition("-")[0].removesuffix(".parquet")
     return (
         f"{folder} is a folder with {len(shards)} .parquet file(s); name those of one split by a pattern in "

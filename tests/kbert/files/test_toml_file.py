@@ -22,6 +22,7 @@ def test_bytes_may_begin_with_a_byte_order_mark_and_have_carriage_returns():
         ("[a]\nvery good = 1", "column 6); a key of other characters than A-Z a-z 0-9 _ - stands in quotes:"),
         ("né = 1", "; a key of other characters"),
         ("a = 1\n".encode("utf-16"), "text is UTF-16, and TOML is UTF-8; save it as UTF-8."),
+        (b"\xef\xbb\xbfa = 1\nb = '\xff'\n", "byte 0xff is not UTF-8 (at line 2)."),
         (b"a = 1\nb = '\xff'\n", "text is not valid TOML: byte 0xff is not UTF-8 (at line 2)."),
         ("a = " + "1" * 5000, "text is not valid TOML: "),
         ("a = " + "[" * 100_000 + "]" * 100_000, "text is nested too deeply to be read."),

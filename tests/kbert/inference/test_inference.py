@@ -144,6 +144,7 @@ def test_a_predictor_takes_texts_alone_and_what_its_signature_declares():
         {"top_k": "3"},
         {"top_k": np.array([3])},
         {"top_k": np.array(3.0)},
+        {"top_k": tf.constant(3.0)},
         {"whole_words": "no"},
         {"whole_words": 1},
     ):

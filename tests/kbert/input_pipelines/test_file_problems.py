@@ -192,6 +192,11 @@ def test_empty_rows_are_left_out_by_a_setting_and_counted(write, caplog):
         ("a.csv", "'text','label'\n'a','b'\n", ["has no column 'text'", "CSV reads double ones"]),
         ("a.csv", "text,label\n'a, b',x\n", ["line 2: 3 columns", "Do single quotation marks", "quotechar"]),
         ("a.tsv", "__label__pos so good\n", ["has no column 'text'", "fastText's form"]),
+        (
+            "a.csv",
+            "text,label\n'Twas late, he said,x\n",
+            ["line 2: 3 columns", 'to stand in quotation marks: "one'],
+        ),
         ("a.json", '{"data": [{"text": "a"}]}\n', ["has no column 'text'", "one object may hold all rows"]),
         (
             "a.json",

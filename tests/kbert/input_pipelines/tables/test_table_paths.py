@@ -127,6 +127,17 @@ def test_values_in_names_of_folders_are_not_lost(tmp_path):
         LabelledFile(
             tmp_path / "rows" / "*" / "*.parquet", TASKS["sequence_classification"].files, DatasetConfig()
         )
+    for folder in (tmp_path / "rows" / "label=0" / "part", tmp_path / "label"):
+        folder.mkdir(parents=True)
+        write_parquet(folder / "a.parquet", pa.table({"text": ["a"]}))
+    with pytest.raises(ValueError, match=r"rows is a folder with values in names of folders \(label=0\)"):
+        find_table(tmp_path / "rows")
+    # A folder that only has the name of a column holds no values.
+    with pytest.raises(ValueError) as error:
+        LabelledFile(
+            tmp_path / "label" / "a.parquet", TASKS["sequence_classification"].files, DatasetConfig()
+        )
+    assert "values in names" not in str(error.value)
 
 
 def test_a_folder_of_datasets_is_read_in_no_other_format(tmp_path):
