@@ -130,7 +130,7 @@ def _require_bare(counts, path):
             "TSV is read without quoting; for a file with quotes set dataset.file_format=csv and "
             "dataset.delimiter='\\t'"
             if quoted[0] == '"'
-            else "CSV has double ones: write the labels without them"
+            else "Write the labels without them"
         )
         raise ValueError(
             f"{path}: the label {quoted[:200]!r} stands in quotation marks. {advice}; if the marks are part "

@@ -61,7 +61,8 @@ def require_same_run(run, config, details: dict):
         if not differing_keys(to_dict(run.config), to_dict(config)):
             raise ValueError(
                 f"run_dir={run.path} was trained on other data: the content of its training data has changed "
-                "since. Restore the data to resume it, or choose a new folder."
+                "since, or max_train_examples drew other rows in another version of kbert. Restore the data "
+                "to resume it, or choose a new folder."
             )
         differing.append("the content of its training data")
     if not differing:

@@ -200,7 +200,7 @@ def _refuse_other_settings(files, kind, do_lower_case):
     value = files.settings.get("add_prefix_space", theirs)
     if value is None and files.class_name not in CLASSES_OF_THE_FILE:
         theirs = False  # as transformers 5's own classes take it
-    if theirs != has_space:
+    if theirs != has_space and not (theirs and files.reads_words):
         files.report.conflict(
             "add_prefix_space",
             f"{path}: add_prefix_space={json.dumps(value)}; in kbert a tokenizer of type {kind.model} "

@@ -82,7 +82,7 @@ def _refuse_other_rules(files, vocabulary):
     steps = files.steps("pre_tokenizer", "pretokenizers")
     if [step.get("type") for step in steps] != ["ByteLevel"] or steps[0].get("use_regex") is False:
         files.refuse_other_steps("pre_tokenizer", steps, "GPT-2's 'ByteLevel'")
-    elif steps[0].get("add_prefix_space", True):
+    elif steps[0].get("add_prefix_space", True) and not files.reads_words:
         files.report.conflict(
             "add_prefix_space", f"{files.path}: add_prefix_space=true; kbert puts no space before a text"
         )

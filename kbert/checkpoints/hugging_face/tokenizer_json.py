@@ -36,6 +36,7 @@ class TokenizerFiles:
 
     def __init__(self, folder: Path, report: Report, architecture: str | None):
         self.folder, self.report, self.architecture = folder, report, architecture or ""
+        self.reads_words = self.architecture.endswith("TokenClassification")  # each with a space before it
         self.path, self.settings_path = folder / "tokenizer.json", folder / "tokenizer_config.json"
         self.rules = self.read("tokenizer.json")
         self.settings = self.read("tokenizer_config.json") or {}

@@ -436,6 +436,18 @@ def test_settings_with_other_ids_are_refused_by_name(folders, kind, file, values
     assert read(folder, allow=[setting])[0].tokens == make(kind).tokens
 
 
+def test_a_tagger_puts_a_space_before_each_word(folders):
+    """As run_ner.py of transformers asks of RoBERTa's tokenizer."""
+    folder = folders("bpe")
+    edit(folder, "tokenizer_config.json", add_prefix_space=True)
+    edit(folder, "tokenizer.json", pre_tokenizer__add_prefix_space=True)
+    vocabulary, _ = read_tokenizer(folder, None, Report(), architecture="RobertaForTokenClassification")
+    theirs = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    words = ["the", "dog", "ran"]
+    ours = build_tokenizer(vocabulary).tokenize_words(tf.constant(words)).to_list()
+    assert ours == [theirs.encode(word, add_special_tokens=False).ids for word in words]
+
+
 @pytest.mark.parametrize("kind", ["wordpiece", "mpnet"])
 def test_steps_of_berts_words_may_stand_in_a_list_of_one(folders, kind):
     folder = folders(kind)

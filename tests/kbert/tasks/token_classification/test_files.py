@@ -169,7 +169,7 @@ def test_labels_of_a_training_file_are_o_and_both_tags_of_each_type(tmp_path):
         ("EU\tB-ORG\n\tO\n", "line 2 has an empty word"),
         ("EU S-ORG\n\nPeter I-PER\n", "file.conll line 3: 'I-PER' goes on"),
         ("EU NNP\n", "'NNP' is no tag of an entity"),
-        ("EU B\nsaid O\n", "([[:blank:]][BIES])$/\\1-ENTITY/' OLD > NEW"),
+        ("EU B\nsaid O\n", "([[:blank:]][BIESLUMW])$/\\1-ENTITY/' OLD > NEW"),
         ("-DOCSTART- O\n\n", "holds no sentences"),
         (
             "EU\tB-ORG\r\r\nsaid\tO\r\r\nno\tO\r\r\n\r\r\nPeter\tB-PER\r\r\n",
