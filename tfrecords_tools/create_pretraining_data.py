@@ -12,6 +12,7 @@ its input leaves nothing of its own.
 """
 
 import dataclasses
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -36,6 +37,7 @@ from tfrecords_tools.work.beam_pool import BeamPool
 from tfrecords_tools.work.worker_pool import WITH_TENSORFLOW, WorkerPool, workers_worth
 
 EXAMPLES_TO_LOG = 3
+_LOGGED = 88  # characters of each
 _STAGES = tuple(
     f"tfrecords_tools.pretraining.{stage}_stage" for stage in ("tokenization", "sampling", "writing")
 )
@@ -143,7 +145,7 @@ def _worker_pool(runner, num_workers, beam_options, files, vocabulary, output_di
 def _log_examples(examples, vocabulary, manifest):
     for number, example in enumerate(examples[:EXAMPLES_TO_LOG]):
         text = record_text.describe_record(example, vocabulary, manifest.settings)
-        logging.info("example %d: %.88s", number, text)
+        logging.info("example %d: %s", number, textwrap.shorten(text, _LOGGED, placeholder=" ..."))
 
 
 def _record_statistics(numbers) -> dict:

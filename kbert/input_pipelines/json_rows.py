@@ -10,6 +10,7 @@ AS_LINES = (
     "as data: jq -c '.data[]' FILE > rows.jsonl. Of paragraphs with questions: jq -c '.data[].paragraphs[] | "
     ".context as $context | .qas[] | {id, question, context: $context}' FILE > rows.jsonl."
 )
+_OF_PAIRS = " Make rows of them: jq -c '{text: .[0], label: .[1]}' OLD > NEW"
 _NAMES = {type(None): "null", bool: "true or false", str: "string", list: "list", dict: "object"}
 
 
@@ -52,8 +53,10 @@ def parse_object(line: str, source: str, number: int, expected: str) -> dict:
         value = parse_json(line, where)
         if isinstance(value, dict):
             return value
+        is_pair = isinstance(value, list) and [*map(type, value)] == [str, dict]  # as spaCy's lists have it
         raise ValueError(
             f"{where}: expected an object {expected}, received a {json_type(value)}: {str(value)[:500]}."
+            f"{_OF_PAIRS if is_pair else ''}"
         )
     except ValueError:
         if is_whole_json(line, number):

@@ -780,6 +780,7 @@ def test_the_command_line_takes_the_originals_flags(tmp_path, corpus):
     assert ended.returncode == 0, ended.stderr
     assert "records:" in ended.stdout and f"written to {tmp_path / 'out'}: 2 shards" in ended.stdout
     assert "example 0: [CLS]" in ended.stderr and "/s." in ended.stderr
+    assert all(line.endswith(" ...") for line in ended.stderr.splitlines() if "example 0: " in line)
     create_pretraining_data(
         *map(str, corpus), tmp_path / "by_function", do_whole_word_mask=True, seed=3, **SMALL
     )

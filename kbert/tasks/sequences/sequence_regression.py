@@ -12,8 +12,7 @@ from kbert.tasks.file_columns import task_files
 from kbert.tasks.losses import binary_cross_entropies, example_sum, example_weights
 from kbert.tasks.pages.numbers import number_sections
 from kbert.tasks.pages.page import NUM_TOKENS, Page
-from kbert.tasks.sequences.number_files import are_ranked
-from kbert.tasks.sequences.ranked_pairs import RANKED_SCORES, ranked_scores
+from kbert.tasks.sequences.ranked_pairs import RANKED_SCORES, ranked_names, ranked_scores
 from kbert.tasks.sequences.sequence_task import SequenceServing, SequenceTask
 from kbert.tasks.sequences.settings import BINARY_CROSS_ENTROPY, VOTE, NumberSettings
 from kbert.tasks.serving import near
@@ -158,10 +157,16 @@ class SequenceRegression(SequenceTask):
             self.files.warn_of_contradictions(examples)
 
     def check_metric(self, metric, examples):
+        names = ranked_names(examples)
+        what = (
+            "texts that are not relevant, and no number of the examples for evaluation is 0"
+            if names
+            else f"queries with several texts, which few of the {len(examples):,} "
+            "examples for evaluation are of"
+        )
         require(
-            metric not in RANKED_SCORES or are_ranked(examples),
-            f"best_metric={metric} is for queries with several texts, which few of the {len(examples):,} "
-            "examples for evaluation are of; set --override=best_metric=pearson.",
+            metric not in RANKED_SCORES or metric in names,
+            f"best_metric={metric} is for {what}; set --override=best_metric={[*names, 'pearson'][0]}.",
         )
 
     def features(self, max_seq_length):

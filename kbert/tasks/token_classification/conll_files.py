@@ -19,6 +19,7 @@ _BLANK_LINES = (
     "line ends in two carriage returns, as Python's csv writes it on Windows)."
 )
 _CONLL_U = 10  # columns between tabs; lines with such a number are no words, but several or none
+_LANGUAGE = re.compile(r"[a-z]{2,3}:(?=.)")
 _NO_WORD = re.compile(r"[0-9]+[-.][0-9]+\t")
 _HEADS_OF_WORDS = ("word", "words", "token", "tokens", "text", "form")
 _HEADS_OF_TAGS = ("tag", "tags", "label", "labels", "ner")
@@ -200,7 +201,14 @@ def _require_no_header(words, tags, dataset, where):
 
 
 def _require_words(words, tags, dataset, columns, where):
-    """Raises ValueError for a first sentence that shows another order of the columns than is usual."""
+    """Raises ValueError for a first sentence that shows another order of the columns than is usual, or whose
+    words each begin with their language, as XTREME's copy of WikiANN has them."""
+    language = _LANGUAGE.match(words[0])
+    if language and len(words) > 1 and all(word.startswith(language[0]) for word in words):
+        raise ValueError(
+            f"{where}: each word begins with {language[0]!r}; take it away: "
+            f"sed 's/^{language[0]}//' OLD > NEW"
+        )
     if dataset.column_names:
         return
     what = ""

@@ -143,7 +143,7 @@ def _words_inside(words, span, shown):
         word = words[index]
         if word.start < span.start or word.end > span.end:
             is_short = word.end == span.end + 1 and words[touched[0]].start == span.start
-            advice = " If the file counts the last character in, add 1 to each end." if is_short else ""
+            advice = " If all spans of the file end a character early, add 1 to each end." if is_short else ""
             raise ValueError(
                 f"{shown} cuts through the word {word.text!r} at {word.start} to {word.end}; move its ends "
                 f"to those of words.{advice}"

@@ -184,8 +184,8 @@ def _no_scheme(path, broken, seen):
     shown = "; ".join(breaks if is_same else breaks.values())
     mend = "types of entities without a prefix may get I-"
     if seen <= _TYPED:
-        of_columns = r"sed -E 's/([[:blank:]][BIESLUMW])$/\1-ENTITY/' OLD > NEW"
-        mend = f"letters alone need a type, in columns: {of_columns}"
+        command = r"sed -E 's/([[:blank:]][BIESLUMW])$/\1-ENTITY/' OLD > NEW"
+        mend = f"letters alone need a type, in columns: {command}"
     return (
         f"{path}: its tags are in none of the schemes {', '.join(SCHEMES)}: {shown}. Mend the file ({mend}); "
         'for labels that are no entities, such as parts of speech, set dataset.tag_scheme = "none".'

@@ -155,7 +155,9 @@ def test_quotation_marks_of_a_file_are_no_part_of_a_label(tmp_path):
         completed(path)
     assert completed(path, file_format="csv", delimiter="\t") == ("x", "y")
     path.write_text("text\tlabel\na\t'x'\nb\t'y'\n")
-    with pytest.raises(ValueError, match="rows.tsv: the label \"'x'\" stands in quot.*Write the labels without"):
+    with pytest.raises(
+        ValueError, match="rows.tsv: the label \"'x'\" stands in quot.*Write the labels without"
+    ):
         completed(path)
 
 

@@ -153,6 +153,11 @@ def test_ranks_of_the_texts_of_each_query():
     assert ranked_scores([*examples, *alone[:9]], [*scores, *[1.0] * 9]) == pytest.approx(expected)
     assert ranked_scores([*examples, *alone], [*scores, *[1.0] * 10]) == {}
     assert ranked_scores(examples[-2:], scores[-2:]) == {}
+    stars = [example._replace(label=1 + example.label) for example in examples]  # a scale without 0
+    assert [*ranked_scores(stars, scores)] == ["ndcg_at_10"]
+    with pytest.raises(ValueError, match="no number .* is 0; set --override=best_metric=ndcg_at_10"):
+        SequenceRegression(**BINARY).check_metric("mrr_at_10", stars)
+    SequenceRegression(**BINARY).check_metric("ndcg_at_10", stars)
 
 
 def test_a_metric_that_the_examples_do_not_give_is_refused_before_training(pretraining_run, tmp_path):

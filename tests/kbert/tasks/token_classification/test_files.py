@@ -169,6 +169,10 @@ def test_labels_of_a_training_file_are_o_and_both_tags_of_each_type(tmp_path):
         ("EU\tB-ORG\n\tO\n", "line 2 has an empty word"),
         ("EU S-ORG\n\nPeter I-PER\n", "file.conll line 3: 'I-PER' goes on"),
         ("EU NNP\n", "'NNP' is no tag of an entity"),
+        (
+            "en:EU\tB-ORG\nen:said\tO\n",
+            "line 1: each word begins with 'en:'; take it away: sed 's/^en://' OLD",
+        ),
         ("EU B\nsaid O\n", "([[:blank:]][BIESLUMW])$/\\1-ENTITY/' OLD > NEW"),
         ("-DOCSTART- O\n\n", "holds no sentences"),
         (
@@ -230,7 +234,10 @@ def own(text, start, end, quote):
         ({"text": "Peter Pan", "label": [span(6, 9), span(0, 9)]}, "6 to 9 (PER) overlaps 0 to 9 (PER)"),
         ({"text": "Peter Pan", "label": [span(0, 7)]}, "cuts through the word 'Pan' at 6 to 9"),
         ({"text": "Peter Pan", "label": [span(5, 6)]}, "holds no word"),
-        ({"text": "Peter Pan", "label": [span(0, 4)]}, "If the file counts the last character in, add 1 to"),
+        (
+            {"text": "Peter Pan", "label": [span(0, 4)]},
+            "If all spans of the file end a character early, add 1",
+        ),
         ({"text": "A I", "label": [span(0, 0)]}, "An end is the position after the last character."),
         ({"text": "Ann", "label": [{"start": 0, "end": 3, "labels": ["A", "B"]}]}, "span 1 is {'start': 0"),
         ({"text": "Ann", "label": [], "answer": "ignore"}, "has 'ignore' as its 'answer', as Prodigy"),
