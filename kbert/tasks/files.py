@@ -6,7 +6,9 @@ import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 
+from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
+from kbert.files.json_values import shown
 from kbert.input_pipelines import labelled_files
 from kbert.input_pipelines.distinct_batches import TextsApart
 from kbert.input_pipelines.label_checks import (
@@ -143,6 +145,11 @@ class TextFiles(Files):
         labels = sorted_labels(itertools.chain(*sets))
         classes = labelled_files.schema_labels(path, dataset) if path and len(labels) > 1 else ()
         if {*labels} <= {*classes} and len({*filter(str.strip, classes)}) == len(classes):
+            if absent := [name for name in classes if name not in labels]:
+                warn_once(
+                    f"{path}: no row has the classes {shown(absent)}, which its schema names; the model has "
+                    "them too. For a model without them list the others in dataset.labels."
+                )
             labels = classes
         return dataclasses.replace(dataset, labels=labels)
 

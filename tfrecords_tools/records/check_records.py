@@ -7,6 +7,7 @@ import itertools
 import time
 from pathlib import Path
 
+from kbert.cli.progress import activity
 from kbert.input_pipelines.records import record_ranges
 from kbert.input_pipelines.records.record_files import wrong_shards
 from kbert.manifest import read_manifest
@@ -23,7 +24,8 @@ def check_records(input_dir: str | Path) -> int:
     start = time.monotonic()
     problems = [*_vocabulary_problems(input_dir, manifest), *wrong_shards(input_dir, manifest)]
     if not problems:
-        problems += itertools.islice(record_ranges.wrong_records(input_dir, manifest), 1)
+        with activity(f"looking at every number in {input_dir}"):
+            problems += itertools.islice(record_ranges.wrong_records(input_dir, manifest), 1)
     for problem in problems:
         print(problem)
     num_problems = len(problems)

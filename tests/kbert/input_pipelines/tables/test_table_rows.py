@@ -102,7 +102,7 @@ def test_integers_with_names_in_the_schema_are_these_names(tmp_path):
         assert [row.label for row in read_rows(path, TEXT)] == ["pos", "neg", "pos"], kind
 
 
-def test_the_classes_of_a_schema_are_the_labels_in_its_order(tmp_path):
+def test_the_classes_of_a_schema_are_the_labels_in_its_order(tmp_path, caplog):
     """F1 of QQP is about class 1; and a class that no row has is one."""
     names = ["not_duplicate", "duplicate", "a third"]
     features = {"label": {"names": names, "_type": "ClassLabel"}}
@@ -111,6 +111,7 @@ def test_the_classes_of_a_schema_are_the_labels_in_its_order(tmp_path):
         for kind, path in (every_kind(tmp_path, table) | {"memory": in_memory}).items():
             assert LabelledFile(path, ONE_LABEL_FILES, TEXT).dataset.labels == tuple(names), kind
             assert check_file("sequence_classification", path, TEXT).dataset.labels == tuple(names), kind
+    assert "the data: no row has the classes ['a third']" in caplog.text
     one = write_parquet(tmp_path / "one.parquet", table.slice(0, 1))
     assert LabelledFile(one, ONE_LABEL_FILES, TEXT).dataset.labels == ("duplicate",)  # refused later
 
