@@ -53,7 +53,8 @@ def parse_object(line: str, source: str, number: int, expected: str) -> dict:
         value = parse_json(line, where)
         if isinstance(value, dict):
             return value
-        is_pair = isinstance(value, list) and [*map(type, value)] == [str, dict]  # as spaCy's lists have it
+        is_list = isinstance(value, list) and [*map(type, value)] == [str, dict]
+        is_pair = is_list and "entities" in value[1]  # as spaCy has spans
         raise ValueError(
             f"{where}: expected an object {expected}, received a {json_type(value)}: {str(value)[:500]}."
             f"{_OF_PAIRS if is_pair else ''}"

@@ -295,7 +295,7 @@ _WHOSE_LABEL = {
     float: "a number, which is a label for regression; classification expects a string or an integer, so "
     "write the name of a class",
     list: "which is for multi-label classification; this task expects one label, a string or an "
-    "integer: where each list has one, jq -c '.label |= .[0]' OLD > NEW",
+    "integer: where each list has one, take it out, as jq -c '.label |= .[0]' does of a column 'label'",
     bool: "which could be taken for several names of classes; write a string, or 0 and 1",
     dict: "an object; classification expects a string or an integer",
 }

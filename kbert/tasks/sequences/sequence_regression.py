@@ -159,7 +159,7 @@ class SequenceRegression(SequenceTask):
     def check_metric(self, metric, examples):
         names = ranked_names(examples)
         what = (
-            "texts that are not relevant, and no number of the examples for evaluation is 0"
+            "queries with texts that are not relevant, and no number of the examples for evaluation is 0"
             if names
             else f"queries with several texts, which few of the {len(examples):,} "
             "examples for evaluation are of"

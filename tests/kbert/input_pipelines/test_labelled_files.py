@@ -183,8 +183,8 @@ REFUSED = {
     "header only": ("a.tsv", "text\tlabel\n", "a.tsv holds no rows; expected one per line."),
     "not JSON": ("a.jsonl", '{"text": "x", "label": "1"}\n{"text": \n', "a.jsonl line 2 is not valid JSON: "),
     "spaCy's pair": (
-        *("a.jsonl", '["x", {"cats": {}}]\n'),
-        "a.jsonl line 1: expected an object of columns, received a list: ['x', {'cats': {}}]. "
+        *("a.jsonl", '["x", {"entities": []}]\n'),
+        "a.jsonl line 1: expected an object of columns, received a list: ['x', {'entities': []}]. "
         "Make rows of them: jq -c '{text: .[0], label: .[1]}' OLD > NEW",
     ),
     "JSON list": ("a.jsonl", "[1]\n", "a.jsonl line 1: expected an object of columns, received a list: [1]."),
@@ -239,7 +239,7 @@ NO_LABELS = {
     "1.0": "has the number 1.0 as its label 'label', a number, which is a label for regression; classi",
     "NaN": "has the number nan as its label 'label', so it has no label; give it one",
     "[1, 2]": "has the list [1, 2] as its label 'label', which is for multi-label classification; this task "
-    "expects one label, a string or an integer: where each list has one, jq -c '.label |= .[0]'",
+    "expects one label, a string or an integer: where each list has one, take it out, as jq -c '.label |= .",
     '{"a": 1}': "has the object {'a': 1} as its label 'label', an object; classification expects a string",
     '""': "has no label in column 'label'; give it one",
     '"\\ud800"': "has text with half a surrogate pair (U+D800) as 'label', which UTF-8 cannot encode",
