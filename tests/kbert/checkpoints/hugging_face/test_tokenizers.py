@@ -441,7 +441,7 @@ def test_a_tagger_puts_a_space_before_each_word(folders):
     folder = folders("bpe")
     edit(folder, "tokenizer_config.json", add_prefix_space=True)
     edit(folder, "tokenizer.json", pre_tokenizer__add_prefix_space=True)
-    vocabulary, _ = read_tokenizer(folder, None, Report(), architecture="RobertaForTokenClassification")
+    vocabulary, _ = read(folder, architecture="RobertaForTokenClassification")
     theirs = Tokenizer.from_file(str(folder / "tokenizer.json"))
     words = ["the", "dog", "ran"]
     ours = build_tokenizer(vocabulary).tokenize_words(tf.constant(words)).to_list()
