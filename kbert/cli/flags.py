@@ -150,8 +150,8 @@ def _flagfile(message):
     """The sentence about a file of flags that is not there; "" for another complaint of absl."""
     if message == "--flagfile with no argument":
         return "--flagfile has no value; write --flagfile=FILE, a text with a flag in each line."
-    match = re.match(r"ERROR:: Unable to open flagfile: \[Errno \d+\] (.*): '(.*)'", message)
-    return f"--flagfile={match[2]} cannot be read: {match[1]}; check the path." if match else ""
+    match = re.match(r"ERROR:: Unable to open flagfile: \[Errno \d+\] (.*): (['\"])(.*)\2", message)
+    return f"--flagfile={match[3]} cannot be read: {match[1]}; check the path." if match else ""
 
 
 def own_flags() -> dict[str, flags.Flag]:

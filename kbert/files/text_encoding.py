@@ -63,9 +63,8 @@ _WITHOUT_LATIN = (
     "cp1255",
     "cp1256",
 )
-_ORDINAL = re.compile(
-    rb"(?<=[0-9.])[\xaa\xba](?![\x80-\xff])"
-)  # 1.º and 2ª of Western text: letters of cp1250
+# 1.º and 2ª of Western text: letters of cp1250.
+_ORDINAL = re.compile(rb"(?<=[0-9.])[\xaa\xba](?![\x80-\xff])")
 _ENOUGH_RUNS = 0.6  # of all runs have to look right
 _AS_GOOD = 0.02  # a share that is less by this is as good: a loanword or two; the first of these is taken
 

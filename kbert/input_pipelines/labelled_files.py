@@ -282,9 +282,9 @@ def _table_records(path, file_format, dataset, columns, wanted, with_labels, pro
         header = table_rows.column_names(file, file_format)
         require_columns(header, file, columns, dataset, problems)
         lacking = {*columns} - {*header}
-        named = (folder.name.partition("=") for folder in file.parents)
-        if any(equals and name in lacking for name, equals, _ in named):
-            problems.add_hint(values_of_folders(file))
+        valued = [parent for parent in file.parents if {*parent.name.split("=")[:-1]} & lacking]
+        if valued:
+            problems.add_hint(values_of_folders(file, valued[-1].parent))
         problems.raise_all()
         read = [column for column in wanted if column in header]
         if with_labels and (len(read) < len(wanted) or ANSWER in {*header} - {*read}):

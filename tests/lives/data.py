@@ -54,14 +54,10 @@ class Rows:
         return self._write(split, self.splits[split])
 
     def write_parts(self, split: str) -> str:
-        """The same rows in two files; the columns of the second stand in reverse, where they are named."""
-        rows, named = self.splits[split], "column_names" not in self._chosen
-        half = len(rows) // 2
-        turned = [dict(reversed(row.items())) if isinstance(row, dict) and named else row for row in rows]
-        files = [
-            self._write(f"part_{split}-{n}", part) for n, part in enumerate((rows[:half], turned[half:]))
-        ]
-        return str(files[0]).replace("-0", "-*")
+        """A pattern of two tables with the same rows; the columns of the second stand in reverse."""
+        rows, half = self.splits[split], len(self.splits[split]) // 2
+        self._write(f"part_{split}-1", [dict(reversed(row.items())) for row in rows[half:]])
+        return str(self._write(f"part_{split}-0", rows[:half])).replace("-0", "-*")
 
     def _write(self, split, rows) -> Path:
         task, format = self._world["task"], self._world["format"]

@@ -104,17 +104,12 @@ def source_digest(path: str | Path) -> str:
     return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
-def values_of_folders(file: Path, root: Path | None = None) -> str:
-    """A sentence on the values of columns in names of a file's folders, as in rows/label=1/a.parquet.
-
-    Args:
-      file: the file; a folder above it has such a name.
-      root: the folder of all files; by default that above the topmost such name.
-    """
-    valued = [folder for folder in file.parents if "=" in folder.name]
-    root = root or valued[-1].parent
+def values_of_folders(file: Path, root: Path) -> str:
+    """A sentence on the values of columns in names of folders between `root` and a file, as in
+    rows/label=1/a.parquet."""
+    valued = next(folder for folder in file.parents if "=" in folder.name)
     return (
-        f"{root} is a folder with values in names of folders ({valued[0].name}), which are not read; write "
+        f"{root} is a folder with values in names of folders ({valued.name}), which are not read; write "
         f'one file: pandas.read_parquet({str(root)!r}).to_parquet("rows.parquet").'
     )
 

@@ -119,6 +119,7 @@ def test_a_flag_of_a_file_of_flags_may_be_changed(tmp_path):
     for given, sentence in (
         ([f"--flagfile={tmp_path}/wide.txt"], "--flagfile: the file is no text in UTF-8"),
         ([f"--flagfile={tmp_path}/no"], f"--flagfile={tmp_path}/no cannot be read: No such file"),
+        ([f"--flagfile={tmp_path}/it's"], f"--flagfile={tmp_path}/it's cannot be read: No such file"),
         (["--flagfile"], "--flagfile has no value; write --flagfile=FILE"),
     ):
         with pytest.raises(ValueError, match=f"^{sentence}"):

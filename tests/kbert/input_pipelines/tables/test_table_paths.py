@@ -127,7 +127,11 @@ def test_values_in_names_of_folders_are_not_lost(tmp_path):
         LabelledFile(
             tmp_path / "rows" / "*" / "*.parquet", TASKS["sequence_classification"].files, DatasetConfig()
         )
-    for folder in (tmp_path / "rows" / "label=0" / "part", tmp_path / "label"):
+    for folder in (
+        tmp_path / "rows" / "label=0" / "part",
+        tmp_path / "label",
+        tmp_path / "run=3" / "label=1",
+    ):
         folder.mkdir(parents=True)
         write_parquet(folder / "a.parquet", pa.table({"text": ["a"]}))
     with pytest.raises(ValueError, match=r"rows is a folder with values in names of folders \(label=0\)"):
@@ -138,6 +142,10 @@ def test_values_in_names_of_folders_are_not_lost(tmp_path):
             tmp_path / "label" / "a.parquet", TASKS["sequence_classification"].files, DatasetConfig()
         )
     assert "values in names" not in str(error.value)
+    with pytest.raises(ValueError, match=r"run=3 is a folder with values in names of folders \(label=1\)"):
+        LabelledFile(
+            tmp_path / "run=3" / "*" / "*.parquet", TASKS["sequence_classification"].files, DatasetConfig()
+        )
 
 
 def test_a_folder_of_datasets_is_read_in_no_other_format(tmp_path):
