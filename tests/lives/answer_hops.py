@@ -214,6 +214,11 @@ def transformers(life: Life) -> int:
     convert_checkpoint(life.run, life.folder / "theirs", "hugging_face")
     answers = folder_answers(life.folder / "theirs", task, texts) or []
     for text, theirs in zip(texts, answers, strict=bool(answers)):
+        if task == "token_classification":
+            outputs = life.loaded.predictor("words").outputs(words=[text.split()])
+            known = np.flatnonzero(~np.isnan(theirs))
+            same(outputs["probabilities"][0][known], theirs[known], _OTHERS_ROUNDING)
+            continue
         inputs = life.loaded.inputs(*([part] for part in ([text] if isinstance(text, str) else text)))
         if task == "embedding":
             same(life.loaded.embed(text), theirs, _OTHERS_ROUNDING)

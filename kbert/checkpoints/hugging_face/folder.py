@@ -483,7 +483,7 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, report: Report)
     vocabulary = checkpoint.vocabulary
     if checkpoint.pooling is not None:
         vocabulary = _before_lower_casing(vocabulary)
-    write_tokenizer(folder, vocabulary, checkpoint.max_seq_length, has_segments)
+    write_tokenizer(folder, vocabulary, checkpoint.max_seq_length, has_segments, architecture)
     hidden_act = values.get("hidden_act", values.get("activation"))
     report.note(f"architecture {architecture}; hidden_act {hidden_act!r}")
     if checkpoint.pooling is not None:

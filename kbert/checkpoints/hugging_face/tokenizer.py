@@ -10,13 +10,19 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kbert.checkpoints.hugging_face.families import FAMILIES
-from kbert.checkpoints.hugging_face.tokenizer_bpe import bpe_rules, bpe_settings, read_bpe
+from kbert.checkpoints.hugging_face.tokenizer_bpe import (
+    bpe_rules,
+    bpe_settings,
+    put_space_before_words,
+    read_bpe,
+)
 from kbert.checkpoints.hugging_face.tokenizer_json import (
     CLASSES_OF_THE_FILE,
     ROLES_FILE,
     Rules,
     TokenizerFiles,
     build_tokenizer_json,
+    reads_words,
     token_text,
 )
 from kbert.checkpoints.hugging_face.tokenizer_keys import (
@@ -259,7 +265,11 @@ def holds_tokenizer_alone(folder: Path) -> bool:
 
 
 def write_tokenizer(
-    folder: Path, vocabulary: BaseVocabulary, max_seq_length: int | None = None, has_segments: bool = True
+    folder: Path,
+    vocabulary: BaseVocabulary,
+    max_seq_length: int | None = None,
+    has_segments: bool = True,
+    architecture: str = "",
 ):
     """The files that transformers and `tokenizers` read: the vocabulary's own, tokenizer.json, settings.
 
@@ -268,6 +278,7 @@ def write_tokenizer(
       vocabulary: of any kind.
       max_seq_length: the longest input; None where no model says it.
       has_segments: whether the model, if it packs texts as BERT, takes their segments.
+      architecture: the class of the model; empty for a vocabulary alone.
 
     Raises:
       ValueError: for a SentencePiece model that XLM-R's tokenizer cannot be.
@@ -285,6 +296,8 @@ def write_tokenizer(
         ],
         **roles,
     }
+    if vocabulary.kind == "bpe" and reads_words(architecture):
+        put_space_before_words(settings, content)
     vocabulary.write_files(folder)
     write_json(roles, folder / ROLES_FILE)
     write_json(settings, folder / "tokenizer_config.json")

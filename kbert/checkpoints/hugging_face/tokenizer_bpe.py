@@ -101,6 +101,13 @@ def bpe_settings(vocabulary: BytePairVocabulary) -> dict:
     return {"tokenizer_class": name, "add_prefix_space": False}
 
 
+def put_space_before_words(settings: dict, content: dict):
+    """Writes into tokenizer_config.json's and tokenizer.json's content how a tagger cuts its words."""
+    for part in (settings, content["pre_tokenizer"], content["post_processor"]):
+        if "add_prefix_space" in part:  # no key of a template
+            part["add_prefix_space"] = True
+
+
 def bpe_rules(vocabulary: BytePairVocabulary) -> Rules:
     """What the tokenizer.json of a vocabulary says."""
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}

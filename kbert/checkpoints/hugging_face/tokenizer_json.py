@@ -36,7 +36,6 @@ class TokenizerFiles:
 
     def __init__(self, folder: Path, report: Report, architecture: str | None):
         self.folder, self.report, self.architecture = folder, report, architecture or ""
-        self.reads_words = self.architecture.endswith("TokenClassification")  # each with a space before it
         self.path, self.settings_path = folder / "tokenizer.json", folder / "tokenizer_config.json"
         self.rules = self.read("tokenizer.json")
         self.settings = self.read("tokenizer_config.json") or {}
@@ -46,6 +45,13 @@ class TokenizerFiles:
         """The content of a JSON file of the folder; None where there is none."""
         path = self.folder / name
         return read_json_object(path) if path.is_file() else None
+
+    @property
+    def reads_words(self) -> bool:
+        """Whether the folder is a tagger's, which puts a space before each word."""
+        path = self.folder / "config.json"
+        classes = json_value(self.read(path.name) or {}, "architectures", list, path, [])
+        return reads_words(self.architecture or next(iter(classes), ""))
 
     @property
     def class_name(self) -> str | None:
@@ -203,6 +209,11 @@ class Rules(NamedTuple):
     pre_tokenizer: dict
     decoder: dict
     model: dict
+
+
+def reads_words(architecture: str) -> bool:
+    """Whether a class of transformers takes a text as words."""
+    return architecture.endswith("ForTokenClassification")
 
 
 def build_tokenizer_json(vocabulary: BaseVocabulary, rules: Rules) -> dict:

@@ -436,12 +436,20 @@ def test_settings_with_other_ids_are_refused_by_name(folders, kind, file, values
     assert read(folder, allow=[setting])[0].tokens == make(kind).tokens
 
 
-def test_a_tagger_puts_a_space_before_each_word(folders):
-    """As run_ner.py of transformers asks of RoBERTa's tokenizer."""
-    folder = folders("bpe")
-    edit(folder, "tokenizer_config.json", add_prefix_space=True)
-    edit(folder, "tokenizer.json", pre_tokenizer__add_prefix_space=True)
-    vocabulary, _ = read(folder, architecture="RobertaForTokenClassification")
+@pytest.mark.parametrize("is_modernbert", [False, True])
+def test_a_tagger_puts_a_space_before_each_word(tmp_path, is_modernbert):
+    """As run_ner.py of transformers asks for. The model beside it says that it is a tagger."""
+    folder, tagger = tmp_path, "RobertaForTokenClassification"
+    made = make("bpe")
+    if is_modernbert:
+        made = BytePairVocabulary([*BERT_TOKENS, *made.tokens], made.merges, special_tokens=BERT_TOKENS)
+    assert made.is_modernbert == is_modernbert
+    write_tokenizer(folder, made, architecture=tagger)
+    assert json.loads((folder / "tokenizer_config.json").read_text("utf-8"))["add_prefix_space"]
+    with pytest.raises(ValueError, match="add_prefix_space"):
+        read(folder, architecture=None)
+    (folder / "config.json").write_text(json.dumps({"architectures": [tagger]}))
+    vocabulary, _ = read(folder, architecture=None)
     theirs = Tokenizer.from_file(str(folder / "tokenizer.json"))
     words = ["the", "dog", "ran"]
     ours = build_tokenizer(vocabulary).tokenize_words(tf.constant(words)).to_list()
