@@ -212,7 +212,7 @@ def summary(output_dir: str | Path, manifest: Manifest) -> str:
     )
     if settings["pairing"] == "sentence_pairs":
         random = numbers["random_next_share"]
-        usual = " (more than half, as in the original)" if random < _HIGH_RANDOM_SHARE else ""
+        usual = " (more than half, as in the original)" if 0.5 < random < _HIGH_RANDOM_SHARE else ""
         lines.append(f"random next: {100 * random:.1f}%{usual}")
     elif settings["pairing"] == "sentence_order":
         lines.append(f"swapped (or, for single sentences, random): {100 * numbers['random_next_share']:.1f}%")

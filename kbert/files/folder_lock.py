@@ -47,7 +47,7 @@ def lock_folder(folder: str | Path):
     path = Path(folder) / LOCK_FILE
     if path.is_symlink():
         raise ValueError(f"{path} is a link, expected a file of this folder; delete the link.")
-    file = open(path, "a+", encoding="utf-8", opener=_open_no_link)
+    file = open(path, "ab+", buffering=0, opener=_open_no_link)  # what a full disk refuses stays in no buffer
     try:
         locked = try_lock(file.fileno())
         if locked is False:
@@ -64,13 +64,28 @@ def lock_folder(folder: str | Path):
     return file
 
 
+def names_another_process(folder: str | Path) -> bool:
+    """Whether the lock file of a folder that this process locked names another: it is another's folder now.
+
+    Names are compared, not inodes, which some network file systems change. A file without a whole name (of a
+    full disk, or removed by hand) says nothing.
+    """
+    path = Path(folder) / LOCK_FILE
+    name = path.read_text("utf-8") if path.is_file() else ""
+    return name.endswith("\n") and name != _own_name()
+
+
+def _own_name():
+    return f"process {os.getpid()} on {socket.gethostname()}\n"
+
+
 def _open_no_link(path, mode):
     return os.open(path, mode | os.O_NOFOLLOW, 0o666)
 
 
 def _holder(file):
     file.seek(0)
-    name = file.read(200).strip()
+    name = file.read(200).decode("utf-8", "replace").strip()
     return f" ({name})" if name else ""
 
 
@@ -78,8 +93,7 @@ def _name_holder(file):
     """Writes this process's name into the lock file. On a full disk the lock holds without a name."""
     try:
         file.truncate(0)
-        file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
-        file.flush()
+        file.write(_own_name().encode())
     except OSError as error:
         _warn("%s could not be written (%s)", file.name, error.strerror)
 

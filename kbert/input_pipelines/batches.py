@@ -31,6 +31,9 @@ class Rows:
         """Batches in which every row comes once, the last one smaller."""
         raise NotImplementedError
 
+    def require_unchanged(self):
+        """Raises ValueError where the files behind the rows were replaced since they were opened."""
+
     def completed(self, batches: tf.data.Dataset) -> tf.data.Dataset:
         """Batches as they are, or with what is computed from their rows."""
         return batches

@@ -44,17 +44,17 @@ def run_recipe(recipe: str, output_dir: Path, inputs: Iterable[Path] = (), **val
     steps = parse_recipe(
         recipe, run=shlex.quote(str(output_dir)), text=shlex.quote(str(text_folder())), **values
     )
-    with _prepared_folder(output_dir, inputs):
-        return _run_steps(steps, output_dir)
+    with _prepared_folder(output_dir, inputs) as lock:
+        return _run_steps(steps, output_dir, lock)
 
 
-def _run_steps(steps, output_dir):
+def _run_steps(steps, output_dir, lock):
     done: list[dict] = []
     for number, (title, command) in enumerate(steps, start=1):
         print(f"\n[{number:2d}] {title}\n{_INDENT}$ " + command.replace("\n", "\n" + _INDENT), flush=True)
         typed, began = re.sub(r" \\\n *", " ", command), time.monotonic()
         log = output_dir / "logs" / f"{number:02d}_{typed.split()[1]}.log"
-        exit_code = _run([sys.executable, "-m", *shlex.split(typed)], log)
+        exit_code = _run([sys.executable, "-m", *shlex.split(typed)], log, lock)
         if exit_code:
             raise ValueError(f"step {number} ({title}) failed with exit code {exit_code}; see {log}.")
         seconds, log_path = round(time.monotonic() - began, 1), log.relative_to(output_dir).as_posix()
@@ -115,10 +115,18 @@ def _own_names():
     return {*PAGES, _MARKER, "logs", *(name for text in sources for name in _WRITTEN.findall(text))}
 
 
-def _run(command, log):
-    """Runs a command, writes its output to `log` and to the terminal line by line; its exit code."""
+def _run(command, log, lock):
+    """Runs a command, writes its output to `log` and to the terminal line by line; its exit code.
+
+    A command that outlives this process, which was killed, holds the folder's lock.
+    """
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8"
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        pass_fds=(lock.fileno(),),
     )
     with log.open("w", encoding="utf-8") as file, process, activity(None):
         for line in process.stdout:

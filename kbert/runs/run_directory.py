@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from kbert.checks import require, with_checked_values
 from kbert.config import TrainingConfig, from_dict, to_dict
-from kbert.files.folder_lock import LOCK_FILE, lock_folder
+from kbert.files.folder_lock import LOCK_FILE, lock_folder, names_another_process
 from kbert.files.json_file import read_json_object, require_known_format
 from kbert.files.json_values import json_count
 from kbert.files.output_path import require_local
@@ -68,7 +68,7 @@ class RunDirectory:
 
     @with_checked_values
     def __init__(self, path: str | Path):
-        self.path = Path(os.path.expanduser(path))
+        self.path, self._is_locked = Path(os.path.expanduser(path)), False
         if not holds_run(self.path):
             raise ValueError(f"{path} holds no kbert run (no run.json); give the folder of a run.")
         try:
@@ -145,7 +145,18 @@ class RunDirectory:
         Raises:
           BlockingIOError: when another process trains in it.
         """
-        return lock_folder(self.path)
+        lock = lock_folder(self.path)
+        self._is_locked = True
+        return lock
+
+    def require_own(self):
+        """Raises FileNotFoundError where the folder that `lock` locked was removed, renamed or replaced."""
+        if self._is_locked and (not holds_run(self.path) or names_another_process(self.path)):
+            raise FileNotFoundError(
+                f"{self.path} was removed, renamed or replaced while this process trained in it; nothing "
+                "more is written there. Where it was renamed, the same command with its new name as run_dir "
+                "goes on from its last checkpoint."
+            )
 
     @property
     def checkpoints(self) -> Path:

@@ -57,6 +57,11 @@ class Phase:
         """The step of the run at which this phase ends."""
         return self.first_step + self.num_train_steps
 
+    def require_unchanged_rows(self):
+        """Raises ValueError where the rows of this phase were replaced while they were read."""
+        for rows in (self.rows, *(data.rows for data in self.evaluations.values())):
+            rows.require_unchanged()
+
     def train_batches(self, consumed: int, share) -> tf.data.Dataset:
         """The endless batches of a pipeline after `consumed` examples of this phase.
 

@@ -377,6 +377,7 @@ class Trainer:
         metrics = {k: float(v) for k, v in self._task.summarize(values).items() if not isinstance(v, list)}
         if learning_rate is None:
             learning_rate = self._learning_rate(tf.constant(step - 1))
+        self._require_own_run()
         try:
             self._progress.train(step, metrics, float(learning_rate), work, self._schedule.seconds_left())
         except FloatingPointError as error:
@@ -396,6 +397,7 @@ class Trainer:
                 further = self._compute_metrics(self._evaluation_batches(data.rows), data)
                 metrics = with_prefixed(metrics, prefix, further)
         self._metrics = metrics
+        self._require_own_run()
         self._progress.evaluate(step, metrics)
         before = self._best.state()
         if self._chief and not self._has_warned and (sentence := self._best.why_none(self._scores(metrics))):
@@ -422,7 +424,13 @@ class Trainer:
             self._task, self._evaluation_step, batches, examples, owners, after_batch=self._stop_if_asked
         )
 
+    def _require_own_run(self):
+        if self._chief:
+            self._run.require_own()
+
     def _save(self, must_succeed):
+        self._require_own_run()
+        self._phase.require_unchanged_rows()
         every = self._config.save_checkpoints_steps
         with self._progress.paused("checkpoint", every), activity(f"checkpoint of step {self._state.step}"):
             self._state.write(

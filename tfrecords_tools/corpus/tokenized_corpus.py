@@ -89,17 +89,27 @@ class TokenizedCorpus:
         """Writes the corpus: both numbers of starts, the starts, the pieces."""
         starts = (self.document_starts, self.sentence_starts)
         with whole_file(path) as aside, open(aside, "wb") as file:
-            np.array([len(values) for values in starts]).tofile(file)
-            for values in (*starts, self.pieces):
-                values.tofile(file)
+            # Not by `tofile`, which loses the end of a file without an error where the disk is full.
+            for values in (np.array([len(values) for values in starts]), *starts, self.pieces):
+                file.write(np.ascontiguousarray(values).data)
 
     @classmethod
     def load(cls, path: str | Path, piece_dtype: np.dtype) -> "TokenizedCorpus":
-        """Maps what `save` wrote into memory: only what is used is read."""
-        content = np.asarray(np.memmap(path, np.uint8, "r"))
-        documents, sentences = content[:16].view(np.int64)
-        starts = content[16 : 16 + 8 * (documents + sentences)].view(np.int64)
-        pieces = content[16 + starts.nbytes :].view(piece_dtype)
+        """Maps what `save` wrote into memory: only what is used is read.
+
+        Raises:
+          ValueError: for a file that is not whole.
+        """
+        try:
+            content = np.asarray(np.memmap(path, np.uint8, "r"))
+            documents, sentences = content[:16].view(np.int64)
+            starts = content[16 : 16 + 8 * (documents + sentences)].view(np.int64)
+            pieces = content[16 + starts.nbytes :].view(piece_dtype)
+            is_whole = len(pieces) == starts[-1]
+        except (ValueError, IndexError):  # from NumPy: a length that its dtype cannot have
+            is_whole = False
+        if not is_whole:  # after a power failure, say: what lies in a cache is lost
+            raise ValueError(f"{path} is not whole; delete {Path(path).parents[1]}, and start again.")
         return cls(pieces, starts[documents:], starts[:documents])
 
 

@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import io
 import itertools
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 from absl import logging
 
 from kbert.files.json_file import read_json
-from kbert.files.whole_file import write_json
+from kbert.files.whole_file import whole_file, write_json
 from kbert.tokenization.unknown_pieces import warn_of_unknown_pieces
 from tfrecords_tools.corpus import chunk_tokenizer
 from tfrecords_tools.corpus.corpus_files import text_bytes
@@ -158,8 +159,7 @@ def tokenize_group(job: PretrainingJob, group: TextGroup):
         corpus.save(job.tokens / f"{name}.bin")
         blocks.append({"name": name} | count_pieces(corpus, unk_id))
     if job.settings.deduplicate == "exact":
-        with open(_digests_file(job, group), "wb") as file:
-            np.save(file, np.array(digests, np.uint64).reshape(-1, 2))
+        _save_array(np.array(digests, np.uint64).reshape(-1, 2), _digests_file(job, group))
     write_json(
         {"blocks": blocks, "problems": problems.to_json()},
         summary_file(job.tokens, group.name),
@@ -203,6 +203,14 @@ def _digests_file(job, group):
     return job.tokens / f"{group.name}.digests.npy"
 
 
+def _save_array(values, path):
+    """As `np.save` into memory: into a file it loses the end without an error where the disk is full."""
+    content = io.BytesIO()
+    np.save(content, values)
+    with whole_file(path) as aside:
+        aside.write_bytes(content.getbuffer())
+
+
 def _drop_duplicates(job, groups, blocks) -> list[dict]:
     """Writes for each block which of its documents occurred before; returns what it holds of the others."""
     dropped = occurred_before(np.concatenate([np.load(_digests_file(job, group)) for group in groups]))
@@ -211,7 +219,7 @@ def _drop_duplicates(job, groups, blocks) -> list[dict]:
     for block in blocks:
         block_dropped = dropped[start : start + block["documents"]]
         start += block["documents"]
-        np.save(job.tokens / f"{block['name']}.dropped.npy", block_dropped)
+        _save_array(block_dropped, job.tokens / f"{block['name']}.dropped.npy")
         kept.append(count_pieces(load_block(job, block["name"]), unk_id) if block_dropped.any() else block)
     logging.info("Dropped %d of %d documents as duplicates.", dropped.sum(), len(dropped))
     return kept

@@ -14,7 +14,7 @@ from kbert.input_pipelines.epochs import endless_epochs, share_range
 from kbert.input_pipelines.records import record_ranges
 from kbert.input_pipelines.records.dynamic_masks import DynamicMasks, has_dynamic_masks
 from kbert.input_pipelines.records.record_files import wrong_shards
-from kbert.manifest import Manifest, Shard
+from kbert.manifest import Manifest, Shard, read_manifest
 from kbert.tokenization.vocabulary_files import read_vocabulary
 
 SHUFFLE_BUFFER = 10_000
@@ -78,6 +78,19 @@ class RecordRows(Rows):
             return _parse(records.batch(batch_size), self.manifest)
         parsed = _parse(records.batch(_PARSED_AT_ONCE), self.manifest)
         return masks(parsed, 0, _PARSED_AT_ONCE).rebatch(batch_size)
+
+    def require_unchanged(self):
+        """See `Rows`. Records that were removed are no error: perhaps nothing needs them any more."""
+        try:
+            is_same = read_manifest(self.directory).fingerprint == self.manifest.fingerprint
+        except ValueError:
+            return
+        if not is_same:
+            raise ValueError(
+                f"{self.directory}: the records were replaced while they were read, and nothing is saved "
+                "since the last checkpoint. Put the old ones back, and the same command goes on from there; "
+                "for the new ones choose another run_dir."
+            )
 
     def _masks(self, seed):
         """The masks to draw; None for records that have some."""

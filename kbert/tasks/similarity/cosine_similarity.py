@@ -27,7 +27,7 @@ class CosineSettings(EmbeddingSettings):
     """The settings of `CosineSimilarity`.
 
     `lowest_score` and `highest_score` are the ends of the scores in the files, 0 and 5 in STS-B. They become
-    the cosines 0 and 1.
+    the cosines 0 and 1. A scale from below 0 to above keeps its 0: from -1 to 1 the scores are cosines.
     """
 
     lowest_score: float = 0.0
@@ -51,7 +51,7 @@ class _Page(Page):
 
 
 class CosineSimilarity(EmbeddingTask):
-    """Cosine regression: the mean squared error of the cosine of two embeddings and a score from 0 to 1.
+    """Cosine regression: the mean squared error of the cosine of two embeddings and a score as a cosine.
 
     Evaluation gives Spearman's and Pearson's correlation of cosines and scores.
 
@@ -101,6 +101,8 @@ class CosineSimilarity(EmbeddingTask):
 
     def as_cosines(self, scores):
         low, high = self.settings.lowest_score, self.settings.highest_score
+        if low < 0 < high:  # so that texts with nothing in common stay at a right angle
+            return scores / max(-low, high)
         return (scores - low) / (high - low)
 
     def loss_sums(self, outputs, batch, training=False):

@@ -3,6 +3,7 @@
 import os
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -70,8 +71,15 @@ def short_recipe(tmp_path, monkeypatch):
     return tmp_path / "run"
 
 
+def test_a_step_that_outlives_its_quickstart_holds_the_folder(tmp_path):
+    with lock_folder(tmp_path) as lock:
+        code = f"import os; print(os.readlink('/proc/self/fd/{lock.fileno()}'))"
+        assert recipe._run([sys.executable, "-c", code], tmp_path / "log", lock) == 0
+    assert (tmp_path / "log").read_text() == f"{tmp_path / '.lock'}\n"
+
+
 def test_other_files_are_left_alone_and_an_earlier_quickstart_is_removed(short_recipe, monkeypatch):
-    monkeypatch.setattr(recipe, "_run", lambda command, log: 0)
+    monkeypatch.setattr(recipe, "_run", lambda command, log, lock: 0)
     for _ in range(2):
         run_recipe("short.sh", short_recipe)
         assert sorted(path.name for path in short_recipe.iterdir()) == [".kbert_quickstart", ".lock", "logs"]

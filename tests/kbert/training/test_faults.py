@@ -1,10 +1,12 @@
 """Every write of a training fails once: the same command ends with the same numbers all the same."""
 
 import errno
+import shutil
 
 import pytest
 
 from kbert.files.whole_file import is_temporary
+from kbert.input_pipelines.batches import Rows
 from kbert.runs import checkpoint
 from kbert.runs.run_directory import RunDirectory
 from tests.conftest import mostly_long
@@ -96,3 +98,42 @@ def test_a_disk_that_stays_full_loses_the_best_and_says_so(tmp_path, monkeypatch
     with pytest.raises(OSError, match="No space left"):
         one_weight.train_one_weight(tmp_path / "short", config, num_steps=8, patience=9)
     assert RunDirectory(tmp_path / "short").checkpoint("best").name == "step-00000004"
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_run_that_was_moved_away_is_not_written_over(tmp_path, monkeypatch, is_replaced):
+    """Neither is the run of another process that begins at its place, nor made anew without its files."""
+    save, path, moved = checkpoint.save_checkpoint, tmp_path / "run", tmp_path / "moved"
+
+    def save_and_move(*arguments, **options):
+        save(*arguments, **options)
+        path.rename(moved)
+        if is_replaced:
+            shutil.copytree(moved, path)
+            (path / ".lock").write_text("process 1 on another\n")
+
+    monkeypatch.setattr(checkpoint, "save_checkpoint", save_and_move)
+    with pytest.raises(FileNotFoundError, match="was removed, renamed or replaced while this process"):
+        one_weight.train_one_weight(path)
+    if is_replaced:
+        assert_same_runs(RunDirectory(path), RunDirectory(moved))
+    assert path.exists() == is_replaced
+    monkeypatch.setattr(checkpoint, "save_checkpoint", save)
+    again, resumed = one_weight.train_one_weight(moved)
+    metrics, run = one_weight.train_one_weight(tmp_path / "undisturbed")
+    assert again == metrics
+    assert_same_runs(resumed, run)
+
+
+def test_nothing_is_saved_of_rows_that_were_replaced(tmp_path, monkeypatch):
+    checks = iter([None, ValueError("the records were replaced")])
+
+    def check(rows):
+        if isinstance(rows, one_weight.InTurn) and rows.num_rows == 24 and (error := next(checks)):
+            raise error
+
+    monkeypatch.setattr(Rows, "require_unchanged", check)
+    with pytest.raises(ValueError, match="the records were replaced"):
+        one_weight.train_one_weight(tmp_path / "run")
+    kept = checkpoint.list_checkpoints(tmp_path / "run" / "checkpoints")
+    assert [checkpoint.parse_step(path) for path in kept] == [4]

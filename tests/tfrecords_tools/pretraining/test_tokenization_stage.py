@@ -1,6 +1,11 @@
-import numpy as np
+import os
+import resource
 
-from tfrecords_tools.pretraining.tokenization_stage import occurred_before, text_digest
+import numpy as np
+import pytest
+
+from tfrecords_tools.corpus.tokenized_corpus import TokenizedCorpus
+from tfrecords_tools.pretraining.tokenization_stage import _save_array, occurred_before, text_digest
 
 
 def test_duplicates_are_those_of_the_text_whatever_its_case_and_white_space():
@@ -15,3 +20,31 @@ def test_duplicates_are_those_of_the_text_whatever_its_case_and_white_space():
     digests = np.stack([text_digest([line.encode() for line in document]) for document in documents])
     assert occurred_before(digests).tolist() == [False, False, True, False, True, True]
     assert occurred_before(digests[:0]).tolist() == []
+
+
+def _full_at(limit):
+    """No file may grow beyond `limit` bytes, as on a full disk."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+
+
+@pytest.mark.parametrize("missing", [1, 2, 100, 5000])
+def test_a_block_is_whole_or_an_error(tmp_path, missing):
+    corpus = TokenizedCorpus.from_lengths(np.arange(9000, dtype=np.uint16), [4000, 0, 5000], [0, 0, 1])
+    block, digests = tmp_path / "work" / "tokens" / "0-0000.bin", tmp_path / "0.digests.npy"
+    block.parent.mkdir(parents=True)
+    corpus.save(block)
+    loaded, size = TokenizedCorpus.load(block, np.dtype(np.uint16)), block.stat().st_size
+    for name in ("pieces", "sentence_starts", "document_starts"):
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(corpus, name))
+    before = block.read_bytes()
+    _full_at(size - missing)
+    try:
+        for write in (lambda: corpus.save(block), lambda: _save_array(np.zeros(size, np.uint8), digests)):
+            with pytest.raises(OSError, match="File too large"):
+                write()
+    finally:
+        _full_at(resource.RLIM_INFINITY)
+    assert block.read_bytes() == before and not digests.exists()
+    os.truncate(block, size - missing)
+    with pytest.raises(ValueError, match=f"{block} is not whole; delete {tmp_path / 'work'}, "):
+        TokenizedCorpus.load(block, np.dtype(np.uint16))

@@ -1,5 +1,7 @@
 """What reading promises: every record once an epoch, the same batches again, fixed shapes, fair shares."""
 
+import shutil
+
 import keras
 import numpy as np
 import pytest
@@ -203,3 +205,17 @@ def test_an_evaluation_has_the_same_masks_every_time_and_with_every_batch_size(u
         for name, value in expected.items():
             np.testing.assert_array_equal(received[name], value, err_msg=name)
     assert len({tuple(row) for row in expected["masked_lm_positions"].tolist()}) > NUMBER // 2
+
+
+def test_replaced_records_are_refused(tmp_path):
+    manifest, _ = small_records.write(tmp_path / "records", (5, 4))
+    rows = RecordRows(tmp_path / "records", manifest)
+    rows.require_unchanged()
+    shutil.rmtree(tmp_path / "records")
+    rows.require_unchanged()  # they may not be needed any more
+    small_records.write(tmp_path / "records", (5, 4))
+    rows.require_unchanged()  # made again, the same
+    shutil.rmtree(tmp_path / "records")
+    small_records.write(tmp_path / "records", (5, 4), seed=1)
+    with pytest.raises(ValueError, match="the records were replaced while they were read"):
+        rows.require_unchanged()

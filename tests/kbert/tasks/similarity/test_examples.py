@@ -82,6 +82,8 @@ def test_rows_that_cannot_be_learnt_from(tmp_path, task, dataset, row, sentence)
 
 def test_scores_become_cosines_and_missing_texts_empty_ones():
     inputs = TextInputs(small_corpus.vocabulary(), 8)
+    signed = CosineSimilarity(lowest_score=-1.0, highest_score=1.0)
+    assert signed.as_cosines(np.array([-1.0, 0.0, 0.25, 1.0])).tolist() == [-1.0, 0.0, 0.25, 1.0]
     task = CosineSimilarity(lowest_score=1.0, highest_score=5.0)
     rows = task.examples_to_features([TextGroup(("jump", "the a"), 4.0), TextGroup(("a", "a"), 1.0)], inputs)
     assert rows.features["targets"].tolist() == [0.75, 0.0]
