@@ -70,19 +70,21 @@ def with_recorded_init(run_dir, description: dict) -> dict:
     """`description`, as `write_result` should record it once `finetune` has gone on with what is there.
 
     A run that has a checkpoint goes on from it, and does not read `init_checkpoint` again. What that held
-    when the run began is known only where its result.json says so.
+    when the run began stands in its run.json.
 
     Args:
       run_dir: the run's folder, before `finetune`.
       description: of `describe_run`.
+
+    Raises:
+      ValueError: when it holds something else now: runs of other seeds would begin from that.
     """
-    if run_directory.run_to_resume(run_dir) is None:
+    run = run_directory.run_to_resume(run_dir)
+    if run is None:
         return description
-    try:
-        known = read_json_object(Path(run_dir) / FILE_NAME)["asked"]["content"][_INIT]
-    except (ValueError, KeyError, TypeError):  # no result.json, or a broken one
-        known = None
-    return description | {"content": description["content"] | {_INIT: known}}
+    known = description["content"] | {_INIT: run.details.get("init_digest")}
+    _require_same_content(run_dir, known, description)
+    return description | {"content": known}
 
 
 def finished_metrics(run_dir, description: dict) -> dict | None:
@@ -129,24 +131,26 @@ def _require_same_start(run_dir, recorded, description):
             f"{description['allow_unmatched']}; repeat its settings, or delete the folder to train "
             "it again."
         )
+    for name in _require_same_content(run_dir, recorded["content"], description):
+        logging.warning(
+            "%s is finished, but does not record what the %s held when it began, because it was stopped and "
+            "resumed. If that has changed since, delete the folder to train it again.", run_dir, name,
+        )  # fmt: skip
+
+
+def _require_same_content(run_dir, recorded, description):
+    """Compares what a run began from, and what is there now; which of them the run does not say."""
     distillation = description["config"].get("distillation") or {}
     paths = {_INIT: description["start"][_INIT], _TEACHER: distillation.get(_TEACHER)}
     for name, digest in description["content"].items():
-        before = recorded["content"][name]
+        before = recorded[name]
         if before and digest and not digest.startswith(before):  # older versions kept that of weights alone
             raise ValueError(
-                f"{run_dir} is finished, but the {name} {paths[name]} has changed since it was trained: its "
-                f"content was {before}, now it is {digest}. Delete the folder to train it again from what is "
-                "there now, choose a new run_dir, or restore the checkpoint."
+                f"{run_dir} has begun, but the {name} {paths[name]} has changed since: its content was "
+                f"{before}, now it is {digest}. Delete the folder to train it again from what is there now, "
+                "choose a new run_dir, or restore the checkpoint."
             )
-        if digest and not before:
-            logging.warning(
-                "%s is finished, but does not record what the %s %s held when it began, because it was "
-                "stopped and resumed. If that has changed since, delete the folder to train it again.",
-                run_dir,
-                name,
-                paths[name],
-            )
+    return [name for name, digest in description["content"].items() if digest and not recorded[name]]
 
 
 def write_result(run_dir, description: dict, metrics: dict):

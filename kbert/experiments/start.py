@@ -14,6 +14,7 @@ from kbert.config import TrainingConfig
 from kbert.config.pooling_config import PoolingConfig
 from kbert.distillation import distillation
 from kbert.distillation.teacher import Teacher, read_teacher
+from kbert.experiments.finished_run import content_digest
 from kbert.experiments.init import Init
 from kbert.runs.run_directory import RunDirectory, run_to_resume
 from kbert.runs.run_file import holds_run
@@ -74,7 +75,10 @@ class Start:
         if self._teacher and self.pooling is None and not resume and not self.has_weights:
             # Both read the same texts: with the prompts that the teacher was made for.
             self.pooling = self._teacher.checkpoint.pooling
-        self.details = {"init_checkpoint": str(init.checkpoint) if init.checkpoint else None}
+        self.details = {
+            "init_checkpoint": str(init.checkpoint) if init.checkpoint else None,
+            "init_digest": content_digest(init.checkpoint, with_weights=not init.from_scratch),
+        }
         if self._teacher:
             self.details["teacher_digest"] = self._teacher.digest
 

@@ -8,6 +8,7 @@ import re
 from absl import logging
 
 from kbert.config import to_dict
+from kbert.runs.checkpoint import list_checkpoints
 from kbert.tasks import TASKS
 
 # Settings that may change when a run is resumed, those of phases as well. The first do not change its
@@ -52,8 +53,11 @@ def require_same_run(run, config, details: dict):
     if config.distillation is not None and config.distillation.init_layers:
         for entries in (recorded, current):  # `teacher_digest` tells the teacher, wherever it lies
             entries.pop("init_checkpoint", None)
+    recorded_digest, digest = (entries.pop("init_digest", None) for entries in (recorded, current))
     for entries in (recorded, current):
-        if "init_checkpoint" in entries:
+        if digest and digest == recorded_digest:  # wherever it lies
+            entries.pop("init_checkpoint", None)
+        elif "init_checkpoint" in entries:
             entries["init_checkpoint"] = normalized_path(entries["init_checkpoint"])
     has_other_data = _compare_data(run.path, recorded, current)
     differing = differing_keys(recorded, current)
@@ -66,6 +70,8 @@ def require_same_run(run, config, details: dict):
                 f"since{drew}. Restore the data to resume it, or choose a new folder."
             )
         differing.append("the content of its training data")
+    if recorded_digest and digest not in (None, recorded_digest) and not list_checkpoints(run.checkpoints):
+        differing.append("the content of its init_checkpoint")
     if not differing:
         _warn_of_changes(run.path, recorded, current)
         return

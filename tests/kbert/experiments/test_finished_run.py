@@ -14,7 +14,9 @@ from kbert.experiments.finished_run import (
     with_recorded_init,
     write_result,
 )
+from kbert.files.json_file import read_json_object
 from kbert.files.stored_tensor import stored_array
+from kbert.files.whole_file import write_json
 from kbert.runs import checkpoint
 from tests.conftest import tiny_finetuning_config
 
@@ -92,7 +94,7 @@ def test_the_digest_follows_tokenizer_and_settings_too(tmp_path, finished):
     run, ask = finished
     write_result(run, ask(init_checkpoint=tmp_path, from_scratch=True), {"accuracy": 0.5})
     (tmp_path / "vocab.txt").write_text("[PAD]")
-    with pytest.raises(ValueError, match="has changed since it was trained"):
+    with pytest.raises(ValueError, match="init_checkpoint .* has changed since: "):
         finished_metrics(run, ask(init_checkpoint=tmp_path, from_scratch=True))
 
 
@@ -122,11 +124,16 @@ def test_a_checkpoint_that_was_trained_on_is_refused(finished, start, is_teacher
 
 def test_a_run_that_goes_on_keeps_what_is_known_of_its_start(finished, pretraining_run, tmp_path):
     run, ask = finished
-    asked, other = ask(), {"accuracy": 0.5}
+    asked = ask()
     assert with_recorded_init(tmp_path / "none", asked) == asked, "it begins now"
     shutil.copytree(pretraining_run.path, tmp_path / "stopped")
     unknown = with_recorded_init(tmp_path / "stopped", asked)
     assert unknown["content"]["init_checkpoint"] is None and unknown["start"] == asked["start"]
-    recorded = asked | {"content": {"init_checkpoint": "as it was", "teacher": None}}
-    write_result(tmp_path / "stopped", recorded, other)
-    assert with_recorded_init(tmp_path / "stopped", asked)["content"]["init_checkpoint"] == "as it was"
+    details = read_json_object(tmp_path / "stopped" / "run.json")
+    for digest in (asked["content"]["init_checkpoint"], "another"):
+        write_json(details | {"init_digest": digest}, tmp_path / "stopped" / "run.json")
+        if digest == "another":  # other seeds would begin from what is there now
+            with pytest.raises(ValueError, match="init_checkpoint .* has changed since: "):
+                with_recorded_init(tmp_path / "stopped", asked)
+        else:
+            assert with_recorded_init(tmp_path / "stopped", asked) == asked

@@ -107,6 +107,26 @@ def test_a_student_that_starts_from_its_teachers_layers_goes_on_when_the_teacher
             RunDirectory.create_or_resume(tmp_path / "run", config, details | changed, vocabulary)
 
 
+def test_a_run_knows_what_it_began_from_wherever_that_lies(tmp_path, vocabulary):
+    config, path = tiny_pretraining_config(), tmp_path / "run"
+
+    def resume(init, digest):
+        return RunDirectory.create_or_resume(
+            path, config, DETAILS | {"init_checkpoint": init, "init_digest": digest}, vocabulary
+        )
+
+    run = resume("here", "1234")
+    resume("elsewhere", "1234")
+    resume("here", None)  # it lies there no more
+    for init, digest, key in (("here", "5678", "the content of its init_"), ("elsewhere", None, "init_")):
+        with pytest.raises(ValueError, match=f"it differs in {key}checkpoint"):
+            resume(init, digest)
+    checkpoint.save_checkpoint(run.checkpoints, 1, {}, {}, {}, keep=1)
+    resume("here", "5678")  # it goes on from its own weights
+    with pytest.raises(ValueError, match="it differs in init_checkpoint"):
+        resume("elsewhere", "5678")
+
+
 def test_a_swapped_vocabulary_file_is_refused(run, vocabulary):
     Vocabulary(vocabulary.tokens[::-1], do_lower_case=True).write(run.path / "vocab.txt")
     with pytest.raises(ValueError, match="vocab.txt .*is not the vocabulary"):
