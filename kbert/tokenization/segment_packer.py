@@ -4,8 +4,6 @@ TF-Text's trimmers are not used: stock TF Serving refuses RoundRobinTrim. The cl
 `truncated_lengths` and the same dense function run in tf.data, in a SavedModel and in LiteRT.
 """
 
-from typing import NamedTuple
-
 import tensorflow as tf
 
 from kbert.checks import require_length
@@ -13,34 +11,16 @@ from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.truncation import truncated_lengths
 
 
-class Packing(NamedTuple):
-    """How a vocabulary packs texts: its ids, and the separators between two texts.
-
-    Args:
-      cls_id, sep_id, pad_id: ids of the special tokens.
-      pair_separators: 1 for `[CLS] a [SEP] b [SEP]`, `b [SEP]` in segment 1; 2 for `<s> a </s></s> b </s>`,
-        all in segment 0. See `BaseVocabulary.pair_separators`.
-    """
-
-    cls_id: int
-    sep_id: int
-    pad_id: int
-    pair_separators: int
-
-    @classmethod
-    def from_vocabulary(cls, vocabulary: BaseVocabulary) -> "Packing":
-        return cls(vocabulary.cls_id, vocabulary.sep_id, vocabulary.pad_id, vocabulary.pair_separators)
-
-
-def pack_dense(first, first_lengths, second, second_lengths, *, length, packing: Packing):
-    """Lays out [CLS] first [SEP] second [SEP], or with two separators between, and padding.
+def pack_dense(first, first_lengths, second, second_lengths, *, length, vocabulary: BaseVocabulary):
+    """Lays out `[CLS] first [SEP] second [SEP]`, `second [SEP]` in segment 1, and padding; with two
+    separators between, `<s> first </s></s> second </s>`, all in segment 0.
 
     Args:
       first, second: int32 tensors of shape [batch, width], width at least 1, holding at least the given
         lengths; `second` and its lengths may be None for single texts.
       first_lengths, second_lengths: int32 tensors of shape [batch], already truncated to fit.
       length: int or scalar tensor, the padded length.
-      packing: the `Packing`.
+      vocabulary: gives the ids of [CLS], [SEP] and [PAD], and its `pair_separators`.
 
     Returns:
       (input_ids, input_mask, segment_ids), each int32 of shape [batch, length].
@@ -48,20 +28,20 @@ def pack_dense(first, first_lengths, second, second_lengths, *, length, packing:
     position = tf.expand_dims(tf.range(length), 0)  # (1, L)
     first_end = tf.expand_dims(first_lengths, 1) + 1  # (B, 1), the position of the first [SEP]
     inside = tf.logical_and(position > 0, position < first_end)
-    input_ids = tf.where(inside, _take(first, position - 1), packing.pad_id)
-    input_ids = tf.where(tf.equal(position, 0), packing.cls_id, input_ids)
-    input_ids = tf.where(tf.equal(position, first_end), packing.sep_id, input_ids)
+    input_ids = tf.where(inside, _take(first, position - 1), vocabulary.pad_id)
+    input_ids = tf.where(tf.equal(position, 0), vocabulary.cls_id, input_ids)
+    input_ids = tf.where(tf.equal(position, first_end), vocabulary.sep_id, input_ids)
     end = first_end
     if second is not None:
-        before = first_end + packing.pair_separators - 1  # the position of the last separator between
-        if packing.pair_separators == 2:
-            input_ids = tf.where(tf.equal(position, before), packing.sep_id, input_ids)
+        before = first_end + vocabulary.pair_separators - 1  # the position of the last separator between
+        if vocabulary.pair_separators == 2:
+            input_ids = tf.where(tf.equal(position, before), vocabulary.sep_id, input_ids)
         end = before + tf.expand_dims(second_lengths, 1) + 1
         inside = tf.logical_and(position > before, position < end)
         input_ids = tf.where(inside, _take(second, position - before - 1), input_ids)
-        input_ids = tf.where(tf.equal(position, end), packing.sep_id, input_ids)
+        input_ids = tf.where(tf.equal(position, end), vocabulary.sep_id, input_ids)
     real = position <= end
-    if packing.pair_separators == 1:
+    if vocabulary.pair_separators == 1:
         segment_ids = tf.cast(tf.logical_and(position > first_end, real), tf.int32)
     else:
         segment_ids = tf.zeros_like(input_ids)
@@ -92,21 +72,18 @@ class SegmentPacker:
     """
 
     def __init__(self, vocabulary, max_seq_length: int):
-        self._packing, self._vocabulary = Packing.from_vocabulary(vocabulary), vocabulary
         require_length(max_seq_length, vocabulary)
-        self.max_seq_length = max_seq_length
+        self._vocabulary, self.max_seq_length = vocabulary, max_seq_length
 
     def __call__(self, first, second=None, pad_to_longest: bool = False) -> dict:
+        special = self._vocabulary.count_special(1 if second is None else 2)
+        room = self.max_seq_length - special
         first_lengths = tf.cast(first.row_lengths(), tf.int32)
+        second_lengths = dense_second = None
         if second is None:
-            second_lengths, dense_second = None, None
-            special = self._vocabulary.count_special(1)
-            room = self.max_seq_length - special
             first_lengths = tf.minimum(first_lengths, room)
             used = first_lengths + special
         else:
-            special = self._vocabulary.count_special(2)
-            room = self.max_seq_length - special
             second_lengths = tf.cast(second.row_lengths(), tf.int32)
             first_lengths, second_lengths = truncated_lengths(
                 first_lengths, second_lengths, room, tf.minimum, tf.maximum
@@ -120,7 +97,7 @@ class SegmentPacker:
             second_lengths,
             # An empty batch has no longest text; 2 is [CLS] [SEP].
             length=tf.maximum(tf.reduce_max(used), 2) if pad_to_longest else self.max_seq_length,
-            packing=self._packing,
+            vocabulary=self._vocabulary,
         )
         return {"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids}
 

@@ -72,7 +72,7 @@ class TextInputs:
     def rows(self, text, text_pair=None, with_masks=False, pad_to_longest=True) -> TextRows:
         """As a call, by default with `pad_to_longest`, with what was cut off; a row for each text."""
         first, second = self._tokenize(text, text_pair, with_masks)
-        return self._pack(first, second, pad_to_longest)
+        return self.pack_tokens(first, second, pad_to_longest)
 
     def unknown_shares(self, texts: Sequence[str]) -> np.ndarray:
         """float32 (texts,): the share of each text's tokens that are unknown; not a number for none."""
@@ -87,16 +87,13 @@ class TextInputs:
     def _unknown_graph(self):
         return traced_function(self._unknown_shares, [tf.TensorSpec([None], tf.string)])
 
-    def pack_tokens(self, tokens) -> TextRows:
-        """As `rows`, for texts that are tokenized: int32 RaggedTensor of shape [batch, (tokens)]."""
-        return self._pack(tokens, None)
+    def pack_tokens(self, first, second=None, pad_to_longest=True) -> TextRows:
+        """As `rows`, for texts that are tokenized: int32 RaggedTensors of shape [batch, (tokens)]."""
+        features = self._packer(first, second, pad_to_longest=pad_to_longest)
+        return TextRows(features, self._packer.truncates(first, second))
 
     def _tokenize(self, text, text_pair, with_masks):
         require_listed(text, "text")
         require_listed(text_pair, "text_pair")
         tokenize = self.tokenizer.tokenize_with_masks if with_masks else self.tokenizer
         return tokenize(text), None if text_pair is None else tokenize(text_pair)
-
-    def _pack(self, first, second, pad_to_longest=True):
-        features = self._packer(first, second, pad_to_longest=pad_to_longest)
-        return TextRows(features, self._packer.truncates(first, second))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from kbert.tokenization.segment_packer import Packing, pack_dense
+from kbert.tokenization.segment_packer import pack_dense
 
 
 class Windows(NamedTuple):
@@ -50,8 +50,9 @@ class WindowPacker:
     Args:
       vocabulary: gives the ids of [CLS], [SEP] and [PAD].
       max_seq_length: the most positions of a window, special tokens included.
-      doc_stride: how many pieces further each window begins: a step, not an overlap.
-      max_query_length: the most pieces of a question, which is cut there; None where there are no questions.
+      doc_stride: how many pieces further each window begins, at least 1: a step, not an overlap.
+      max_query_length: the most pieces of a question, at least 1, which is cut there; None where there are no
+        questions.
 
     Call arguments:
       contexts: int32 RaggedTensor of shape [batch, (pieces)].
@@ -62,8 +63,7 @@ class WindowPacker:
       `Windows`.
 
     Raises:
-      ValueError: for lengths that leave no room for the context, a step below 1, and questions without a
-        `max_query_length`.
+      ValueError: for lengths that leave no room for the context.
 
     Examples:
       >>> import tensorflow as tf
@@ -80,18 +80,12 @@ class WindowPacker:
 
     def __init__(self, vocabulary, max_seq_length: int, doc_stride: int, max_query_length: int | None = None):
         require_room(max_seq_length, max_query_length, vocabulary.pair_separators)
-        if doc_stride < 1:
-            raise ValueError(f"doc_stride={doc_stride} must be at least 1.")
-        if max_query_length is not None and max_query_length < 1:
-            raise ValueError(f"max_query_length={max_query_length} must be at least 1.")
         self.max_seq_length = max_seq_length
         self.doc_stride = doc_stride
         self.max_query_length = max_query_length
-        self._packing = Packing.from_vocabulary(vocabulary)
+        self._vocabulary = vocabulary
 
     def __call__(self, contexts, questions=None, pad_to_longest: bool = False) -> Windows:
-        if (questions is None) != (self.max_query_length is None):
-            raise ValueError("a window packer takes questions if max_query_length is set, and only then.")
         totals = tf.cast(contexts.row_lengths(), tf.int32)
         before, query, query_lengths = self._queries(totals, questions)
         rooms = self.max_seq_length - before - 1
@@ -102,10 +96,10 @@ class WindowPacker:
         longest = tf.maximum(tf.reduce_max(context_starts + lengths + 1), 2)  # an empty batch has none
         length = longest if pad_to_longest else self.max_seq_length
         if query is None:
-            packed = pack_dense(pieces, lengths, None, None, length=length, packing=self._packing)
+            texts = pieces, lengths, None, None
         else:
-            query, query_lengths = tf.gather(query, owners), tf.gather(query_lengths, owners)
-            packed = pack_dense(query, query_lengths, pieces, lengths, length=length, packing=self._packing)
+            texts = tf.gather(query, owners), tf.gather(query_lengths, owners), pieces, lengths
+        packed = pack_dense(*texts, length=length, vocabulary=self._vocabulary)
         features = dict(zip(("input_ids", "input_mask", "segment_ids"), packed, strict=True))
         return Windows(features, owners, first_pieces, context_starts, lengths)
 
@@ -114,7 +108,7 @@ class WindowPacker:
         if questions is None:
             return tf.ones_like(totals), None, None
         lengths = tf.minimum(tf.cast(questions.row_lengths(), tf.int32), self.max_query_length)
-        before = lengths + 1 + self._packing.pair_separators
+        before = lengths + 1 + self._vocabulary.pair_separators
         return before, questions.to_tensor(shape=[None, self.max_query_length]), lengths
 
 
