@@ -65,6 +65,13 @@ def check_values(settings, group: str = ""):
     _check({name: getattr(settings, name, None) for name in names}, settings_class, group)
 
 
+class CheckedSettings:
+    """Dataclasses of settings whose values are checked when they are made, see `check_values`."""
+
+    def __post_init__(self):
+        check_values(self)
+
+
 def python_numbers(value):
     """Numbers of NumPy as Python's, also in lists and dicts; arrays as tuples; others as they are."""
     if hasattr(value, "tolist") and not isinstance(value, type):

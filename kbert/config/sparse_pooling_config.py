@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kbert.checks import Many, check_values
+from kbert.checks import Many
 from kbert.config.pooling_config import SimilarityFunction
 from kbert.config.vectors_config import VectorsConfig
 
@@ -31,7 +31,3 @@ class SparsePoolingConfig(VectorsConfig):
     activation: SparseActivation = "relu"
     max_active_dims: Many | None = None
     similarity_fn_name: SimilarityFunction = field(default="dot", kw_only=True)
-
-    def __post_init__(self):
-        super().__post_init__()
-        check_values(self)

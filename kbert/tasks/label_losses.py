@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from absl import logging
 
 from kbert.bounds import LARGEST_FLOAT32
-from kbert.checks import Rate, check_values, require
+from kbert.checks import CheckedSettings, Rate, require
 from kbert.files.json_values import require_once, shown
 from kbert.late_tensorflow import ops
 from kbert.tasks.losses import binary_cross_entropies, cross_entropies
@@ -20,7 +20,7 @@ _MOST_SHOWN = 10  # of the weights that "balanced" chose
 
 
 @dataclass(frozen=True)
-class LabelLossSettings:
+class LabelLossSettings(CheckedSettings):
     """`task_settings` of tasks on labels. Both are for the loss of training alone.
 
     `class_weights` says how much an example, or a labelled token, of each label counts: a table label ->
@@ -34,7 +34,7 @@ class LabelLossSettings:
     label_smoothing: Rate = 0.0
 
     def __post_init__(self):
-        check_values(self)
+        super().__post_init__()
         weights = self.class_weights
         require(
             not isinstance(weights, str) or weights == BALANCED,

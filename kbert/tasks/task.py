@@ -13,6 +13,7 @@ from kbert.heads.parts import Part
 from kbert.late_tensorflow import keras, ops
 from kbert.tasks import variable_shapes
 from kbert.tasks.files import Files
+from kbert.tasks.label_losses import BALANCED
 from kbert.tasks.losses import example_weights
 from kbert.tasks.pages.page import Page
 from kbert.tasks.serving import Serving
@@ -166,6 +167,7 @@ class Task:
     name: str
     config_class: type = FinetuningConfig
     settings_class: type = NoSettings
+    loss: Any
     row_settings: tuple[str, ...] = ()
     label_range: tuple[float, float] | None = None
     not_in_answers: tuple[str, ...] = ()
@@ -290,13 +292,17 @@ class Task:
         return self
 
     def for_training(self, count_labels: Callable[[], tuple[Mapping[str, int], int]]) -> "Task":
-        """The task with what its settings leave to the training data; by default itself.
+        """The task with what its settings leave to the training data: numbers in the place of
+        `class_weights="balanced"`.
 
         Args:
           count_labels: function without arguments to (label -> how often the training data have it, number of
             their examples).
         """
-        return self
+        if getattr(self.settings, "class_weights", None) != BALANCED:
+            return self
+        weights = self.loss.balanced_weights(*count_labels())
+        return type(self)(**self.get_config() | {"class_weights": weights})
 
     # ------------------------------------------------------------------------------- examples
 

@@ -2,11 +2,11 @@
 
 import difflib
 import importlib
-from collections.abc import Iterator, MutableMapping
+from collections import UserDict
 from typing import Any
 
 
-class TaskTable(MutableMapping):
+class TaskTable(UserDict):
     """A mapping from names to task classes. A class is imported when it is first used.
 
     Listing the names is fast, whereas importing a class imports TensorFlow too. Add your own task as to any
@@ -16,29 +16,12 @@ class TaskTable(MutableMapping):
       classes: name -> ".module.Class" (from this package on) or "module.Class", or the class itself.
     """
 
-    def __init__(self, classes: dict):
-        self._classes = dict(classes)
-
     def __getitem__(self, name: str) -> Any:
-        task_class = self._classes[name]
+        task_class = self.data[name]
         if isinstance(task_class, str):
             module, _, class_name = task_class.rpartition(".")
-            task_class = self._classes[name] = getattr(
-                importlib.import_module(module, __package__), class_name
-            )
+            task_class = self.data[name] = getattr(importlib.import_module(module, __package__), class_name)
         return task_class
-
-    def __setitem__(self, name: str, task_class):
-        self._classes[name] = task_class
-
-    def __delitem__(self, name: str):
-        del self._classes[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._classes)
-
-    def __len__(self) -> int:
-        return len(self._classes)
 
     def require(self, name: str) -> str:
         """Returns the name if there is a task with this name.
@@ -46,10 +29,10 @@ class TaskTable(MutableMapping):
         Raises:
           ValueError: otherwise; the message lists the known names and suggests a similar one.
         """
-        if name not in self._classes:
-            close = difflib.get_close_matches(str(name), self._classes, n=1)
+        if name not in self:
+            close = difflib.get_close_matches(str(name), self, n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
-            raise ValueError(f"task={name!r} is not known.{hint} Tasks: {', '.join(self._classes)}.")
+            raise ValueError(f"task={name!r} is not known.{hint} Tasks: {', '.join(self)}.")
         return name
 
     def to_record(self, task) -> dict:

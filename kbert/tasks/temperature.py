@@ -13,7 +13,7 @@ from typing import Annotated
 import numpy as np
 
 from kbert.bounds import Bounds
-from kbert.checks import check_values
+from kbert.checks import CheckedSettings
 from kbert.late_tensorflow import ops
 from kbert.tasks.pages.calibration import expected_calibration_error, reliability
 
@@ -24,13 +24,10 @@ SOFTMAX, SIGMOID = "softmax", "sigmoid"  # one of several labels; each label for
 
 
 @dataclass(frozen=True)
-class CalibrationSettings:
+class CalibrationSettings(CheckedSettings):
     """`task_settings` of tasks with probabilities: `temperature` divides the logits that they come from."""
 
     temperature: Annotated[float, Bounds(_COLDEST, _HOTTEST)] = 1.0
-
-    def __post_init__(self):
-        check_values(self)
 
 
 @dataclass(frozen=True)

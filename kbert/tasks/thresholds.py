@@ -91,8 +91,6 @@ class PositiveThreshold:
 
     def predict_ids(self, probabilities):
         """The ids of the given labels, int (batch,), of a tensor of probabilities, (batch, 2)."""
-        if self.value is None:
-            return ops_for(probabilities).argmax(probabilities, axis=-1)
         is_positive = probabilities[:, self._positive] >= self.value
         return ops_for(probabilities).where(is_positive, self._positive, 1 - self._positive)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kbert.checks import Length, check_values, require
+from kbert.checks import CheckedSettings, Length, require
 from kbert.config.token_vectors_config import FIXED, TOKEN_VECTORS_LAYER, TokenVectorsConfig
 from kbert.features import SCORED_TOKENS, TARGET_FEATURE, Feature
 from kbert.heads import token_vectors
@@ -21,7 +21,7 @@ _QUERY_LENGTH = 32  # of a new model, in tokens (arXiv 2004.12832, section 4.1)
 
 
 @dataclass(frozen=True)
-class LateInteractionSettings:
+class LateInteractionSettings(CheckedSettings):
     """How a text becomes a matrix.
 
     `normalize` brings each vector to length 1. A query is cut to `query_length` tokens and a document to
@@ -35,9 +35,6 @@ class LateInteractionSettings:
     normalize: bool | None = None
     query_length: Length | None = None
     document_length: Length | None = None
-
-    def __post_init__(self):
-        check_values(self)
 
 
 class LateInteraction(InBatchTask):

@@ -1,13 +1,14 @@
 """How late interaction answers: the vectors of the tokens of queries and of documents, and MaxSim."""
 
 from kbert.config.vectors_config import TEXT_TASKS
-from kbert.features import ENCODER_INPUTS, SCORED_TOKENS
+from kbert.features import SCORED_TOKENS
 from kbert.late_tensorflow import ops, tf
 from kbert.tasks.file_columns import signature_inputs
 from kbert.tasks.late_interaction.maxsim import maxsim_of_pairs
 from kbert.tasks.late_interaction.token_inputs import TokenInputs
 from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import TRUNCATED, Signature, ids_signature, texts_signature
+from kbert.tasks.similarity.vectors import text_embeddings
 
 QUERY, DOCUMENT = TEXT_TASKS  # the names of the signatures as well
 VECTORS, MASK = "vectors", "mask"
@@ -22,9 +23,7 @@ def token_vectors(model, inputs: dict, fills: bool):
       fills: whether tokens are needed that nobody attends to. A model for answers computes none of them, so
         the one that it was made of does.
     """
-    model = getattr(model, "trained", model) if fills else model
-    alone = {name: ops.expand_dims(inputs[name], 1) for name in ENCODER_INPUTS}
-    return model(alone, training=False)["embeddings"][:, 0]
+    return text_embeddings(getattr(model, "trained", model) if fills else model, inputs)
 
 
 class LateServing(Serving):

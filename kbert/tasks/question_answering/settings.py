@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from kbert.bounds import Bounds
-from kbert.checks import check_values, require
+from kbert.checks import CheckedSettings, require
 
 PREDICTION_FILES = ("predictions.json", "nbest_predictions.json", "null_odds.json")  # as run_squad.py writes
 _Count = Annotated[int, Bounds(1, 1 << 20)]
 
 
 @dataclass(frozen=True)
-class QuestionAnsweringSettings:
+class QuestionAnsweringSettings(CheckedSettings):
     """How texts are cut into windows, and how answers are chosen.
 
     `unanswerable` is SQuAD v2.0: a question may have no answer, and the answer is "" where the score of no
@@ -35,6 +35,6 @@ class QuestionAnsweringSettings:
     reproduce_run_squad: bool = False
 
     def __post_init__(self):
-        check_values(self)
+        super().__post_init__()
         threshold = self.null_score_diff_threshold
         require(math.isfinite(threshold), f"null_score_diff_threshold={threshold} must be a finite number.")

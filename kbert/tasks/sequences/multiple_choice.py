@@ -144,13 +144,6 @@ class MultipleChoice(Task):
     def dataset_arguments(cls, dataset):
         return {"num_choices": len(dataset.choices) or None}
 
-    def _number(self) -> int:
-        if self.num_choices is None:
-            raise ValueError(
-                "the number of choices is not known; give num_choices, or make the task with from_dataset."
-            )
-        return self.num_choices
-
     def features(self, max_seq_length):
         shape = (self.num_choices or -1, max_seq_length)
         return {name: Feature("int32", shape) for name in ENCODER_INPUTS} | {
@@ -164,7 +157,7 @@ class MultipleChoice(Task):
             for example in examples
             for choice in example.choices
         ]
-        shape = (len(examples), self._number(), text_inputs.max_seq_length)
+        shape = (len(examples), self.num_choices or -1, text_inputs.max_seq_length)
         features = {
             name: values.reshape(shape)
             for name, values in text_reader.tokenize_rows(pairs, text_inputs).items()
@@ -211,10 +204,8 @@ class MultipleChoice(Task):
 
     def baseline(self, batches, vocabulary):
         """`baseline_accuracy`: the accuracy of always choosing the index that is right most often."""
-        counts = np.zeros(self._number(), np.int64)
-        for batch in batches:
-            counts += np.bincount(batch[LABEL_FEATURE], minlength=self._number())
-        return {"baseline_accuracy": float(counts.max() / counts.sum())}
+        ids = np.concatenate([batch[LABEL_FEATURE] for batch in batches])
+        return {"baseline_accuracy": float(np.bincount(ids).max() / len(ids))}
 
 
 def _card(example, predicted, probabilities):

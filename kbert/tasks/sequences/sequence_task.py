@@ -13,7 +13,7 @@ from kbert.input_pipelines.label_names import require_label_names
 from kbert.late_tensorflow import keras, ops, tf
 from kbert.tasks import task_model
 from kbert.tasks.file_columns import RAW_SCORES, signature_inputs
-from kbert.tasks.label_losses import BALANCED, OF_TRAINING
+from kbert.tasks.label_losses import OF_TRAINING
 from kbert.tasks.losses import example_weights
 from kbert.tasks.sequences.long_texts import LongTexts
 from kbert.tasks.serving import Serving
@@ -49,7 +49,6 @@ class SequenceTask(Task):
     no_scores = ("temperature", "_threshold")
     kind: str | None = None
     scored = ("logits", LABEL_FEATURE)  # the output and the label that losses and `score` need
-    loss: Any
 
     def __init__(self, labels, takes_pairs: bool | None = None, **settings):
         super().__init__(**settings)
@@ -72,13 +71,6 @@ class SequenceTask(Task):
     @classmethod
     def from_labels(cls, labels):
         return cls(labels)
-
-    def for_training(self, count_labels):
-        """Itself, with numbers in the place of `class_weights="balanced"`."""
-        if not self.kind or self.settings.class_weights != BALANCED:
-            return self
-        weights = self.loss.balanced_weights(*count_labels())
-        return type(self)(**self.get_config() | {"class_weights": weights})
 
     @property
     def not_in_answers(self):

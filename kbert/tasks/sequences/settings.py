@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
 
 from kbert.bounds import Bounds
-from kbert.checks import check_values, require
+from kbert.checks import CheckedSettings, require
 from kbert.files.json_values import shown
 from kbert.tasks.label_losses import LabelLossSettings
 from kbert.tasks.temperature import CalibrationSettings
@@ -19,7 +19,7 @@ SQUARED_ERROR, BINARY_CROSS_ENTROPY = get_args(NumberLoss)
 
 
 @dataclass(frozen=True)
-class LongTextSettings:
+class LongTextSettings(CheckedSettings):
     """What becomes of a text that is too long for `max_seq_length`.
 
     `long_texts`: "cut" at the end; "head_tail", the beginning and the end are kept; "windows", it becomes
@@ -32,7 +32,7 @@ class LongTextSettings:
     window_pooling: WindowPooling = MEAN
 
     def __post_init__(self):
-        check_values(self)
+        super().__post_init__()
         require(
             self.in_windows or (self.doc_stride is None and self.window_pooling == MEAN),
             f'doc_stride and window_pooling are for long_texts="{WINDOWS}", but it is "{self.long_texts}".',
@@ -58,11 +58,6 @@ class NumberSettings(LongTextSettings):
 @dataclass(frozen=True)
 class LabelSettings(LongTextSettings, CalibrationSettings, LabelLossSettings):
     """Of all tasks on labels."""
-
-    def __post_init__(self):
-        LongTextSettings.__post_init__(self)
-        CalibrationSettings.__post_init__(self)
-        LabelLossSettings.__post_init__(self)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig
 from kbert.features import ENCODER_INPUTS, PACKED_POSITIONS, TARGET_FEATURE, Feature
 from kbert.heads import multiple_choice_head
 from kbert.heads.parts import vector_parts
-from kbert.late_tensorflow import keras, ops
+from kbert.late_tensorflow import keras
 from kbert.layers import sequence_pooling
 from kbert.tasks import task_model
 from kbert.tasks.file_columns import signature_inputs
@@ -17,8 +17,8 @@ from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import traced_once
 from kbert.tasks.similarity.matryoshka import require_dims
 from kbert.tasks.similarity.prompts import vector_signatures
-from kbert.tasks.similarity.text_groups import text_features, tokenize_groups
-from kbert.tasks.similarity.vectors import VectorServing
+from kbert.tasks.similarity.text_groups import tokenize_groups
+from kbert.tasks.similarity.vectors import VectorServing, text_embeddings
 from kbert.tasks.task import CheckpointKind, ExampleFeatures, Task
 
 
@@ -58,8 +58,7 @@ class _Serving(VectorServing):
         [batch, length]) -> `embedding`. Of some prompts more, see `vector_signatures`."""
 
         def embed_ids(inputs):
-            alone = {name: ops.expand_dims(value, 1) for name, value in inputs.items()}
-            return {"embedding": model(alone, training=False)["embeddings"][:, 0]}
+            return {"embedding": text_embeddings(model, inputs)}
 
         signatures = vector_signatures(self.task.pooling, embed_ids, model, text_inputs)
         embed = traced_once(signatures.pop("serving_default"))
@@ -134,9 +133,8 @@ class EmbeddingTask(Task):
     # ------------------------------------------------------------------------------- examples
 
     def features(self, max_seq_length):
-        return text_features(self.texts_per_example, max_seq_length) | {
-            TARGET_FEATURE: Feature("float32", ())
-        }
+        texts = Feature("int32", (self.texts_per_example, max_seq_length))
+        return dict.fromkeys(ENCODER_INPUTS, texts) | {TARGET_FEATURE: Feature("float32", ())}
 
     def examples_to_features(self, examples, text_inputs):
         """Encoder inputs, int32 of shape (rows, texts, max_seq_length), and `targets`."""

@@ -61,7 +61,7 @@ def retrieval_scores(
     ranks = [*judged.ranks()]
     scores = {
         "accuracy_at_1": float(np.mean([rank.is_first() for rank in ranks])),
-        "mrr": float(np.mean([rank.mean_inverse() for rank in ranks])),
+        "mrr": float(np.mean([mean_inverse_rank(*rank) for rank in ranks])),
     }
     if positions.shape[1] > 2:
         in_rows = np.concatenate([similar.between(row[:1], row[1:]) for row in positions])
@@ -89,10 +89,6 @@ class _Rank(NamedTuple):
     def is_first(self) -> float:
         """How probable it is that a positive stands first."""
         return self.right / (self.wrong + self.right) if self.above == 0 else 0.0
-
-    def mean_inverse(self) -> float:
-        """The expected 1 / rank of the first positive."""
-        return mean_inverse_rank(*self)
 
 
 class _Judged(NamedTuple):

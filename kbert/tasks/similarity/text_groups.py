@@ -7,7 +7,6 @@ import numpy as np
 from absl import logging
 
 from kbert.cli.warn_once import warn_once
-from kbert.features import ENCODER_INPUTS, Feature
 from kbert.files.json_values import shown
 from kbert.input_pipelines import labelled_files, text_reader
 from kbert.input_pipelines.distinct_batches import TextsApart
@@ -264,11 +263,6 @@ def text_numbers(rows: list[tuple[str, ...]]) -> np.ndarray:
         ],
         np.int64,
     )
-
-
-def text_features(num_texts: int, max_seq_length: int) -> dict[str, Feature]:
-    """Encoder inputs with an axis for the texts of an example."""
-    return {name: Feature("int32", (num_texts, max_seq_length)) for name in ENCODER_INPUTS}
 
 
 def tokenize_groups(

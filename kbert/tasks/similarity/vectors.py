@@ -5,6 +5,7 @@ from numbers import Real
 import numpy as np
 
 from kbert.config.pooling_config import SIMILARITY_FUNCTIONS
+from kbert.features import ENCODER_INPUTS
 from kbert.files.json_values import shown
 from kbert.late_tensorflow import ops
 from kbert.layers import vector_dense
@@ -17,6 +18,18 @@ SAME_VECTOR = 0.99  # the least cosine of two vectors that stand for the same te
 def cosine(first, second):
     """The cosines of two tensors of vectors of shape (..., width): float32 of shape (...)."""
     return ops.sum(vector_dense.unit(first) * vector_dense.unit(second), axis=-1)
+
+
+def text_embeddings(model, inputs: dict):
+    """What the model of an `EmbeddingTask` says of texts, each alone: float32 (batch, width), of sparse
+    vectors (batch, vocab_size), of late interaction (batch, length, width).
+
+    Args:
+      model: the model, as it was trained or as it answers.
+      inputs: encoder inputs, int32 (batch, length).
+    """
+    alone = {name: ops.expand_dims(inputs[name], 1) for name in ENCODER_INPUTS}
+    return model(alone, training=False)["embeddings"][:, 0]
 
 
 def require_vectors(queries, texts):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from kbert.bounds import Bounds
-from kbert.checks import check_values
+from kbert.checks import CheckedSettings
 from kbert.config.sparse_pooling_config import SparseActivation, SparsePooling, SparsePoolingConfig
 from kbert.heads import sparse_head
 from kbert.heads.parts import MASKED_LM
@@ -25,7 +25,7 @@ Weight = Annotated[float, Bounds(0, 1e6)]
 
 
 @dataclass(frozen=True)
-class SparseSettings:
+class SparseSettings(CheckedSettings):
     """How one sparse vector is made of a text, and how sparse it becomes.
 
     `pooling` is "max" or "sum" over the tokens, `activation` is "relu" or "log1p_relu", see
@@ -39,9 +39,6 @@ class SparseSettings:
     activation: SparseActivation | None = None
     lambda_q: Weight = 5e-5
     lambda_d: Weight = 3e-5
-
-    def __post_init__(self):
-        check_values(self)
 
 
 class SparseEmbedding(InBatchTask):

@@ -2,25 +2,15 @@
 
 import numpy as np
 
-from kbert.late_tensorflow import ops, tf
+from kbert.late_tensorflow import tf
 from kbert.tasks.file_columns import signature_inputs
 from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import row_signatures
 from kbert.tasks.similarity.prompts import PromptedInputs
+from kbert.tasks.similarity.vectors import text_embeddings
 
 INDICES, WEIGHTS = "indices", "weights"
 MOST_WORDS = 1024  # trained models give some hundred words to a text
-
-
-def text_weights(model, inputs: dict):
-    """The weights of the vocabulary for each text: float32 (batch, vocab_size).
-
-    Args:
-      model: a model of `SparseEmbedding`, as it was trained or as it answers.
-      inputs: encoder inputs, int32 (batch, length).
-    """
-    alone = {name: ops.expand_dims(value, 1) for name, value in inputs.items()}
-    return model(alone, training=False)["embeddings"][:, 0]
 
 
 class SparseServing(Serving):
@@ -38,7 +28,7 @@ class SparseServing(Serving):
         words = min(pooling.max_active_dims or MOST_WORDS, model.encoder.config.vocab_size)
 
         def largest(inputs):
-            weights, indices = tf.math.top_k(text_weights(model, inputs), words)
+            weights, indices = tf.math.top_k(text_embeddings(model, inputs), words)
             return {INDICES: indices, WEIGHTS: weights}
 
         def behind(prompt):

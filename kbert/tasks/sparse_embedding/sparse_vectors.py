@@ -5,7 +5,7 @@ from scipy import sparse
 
 from kbert.files.json_values import shown
 from kbert.late_tensorflow import tf, traced_function
-from kbert.tasks.sparse_embedding.sparse_serving import text_weights
+from kbert.tasks.similarity.vectors import text_embeddings
 from kbert.tasks.sparse_embedding.sparse_similarities import sparse_similarities, strongest
 from kbert.tasks.text_vectors import TextVectors
 
@@ -16,7 +16,7 @@ class SparseVectors(TextVectors):
     def graph(self, loaded, task):
         def weigh(texts):
             inputs, cut = loaded.text_inputs.rows(texts)
-            return text_weights(loaded.answering_model, inputs), cut
+            return text_embeddings(loaded.answering_model, inputs), cut
 
         return traced_function(weigh, [tf.TensorSpec([None], tf.string)])
 

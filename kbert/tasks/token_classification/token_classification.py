@@ -13,7 +13,7 @@ from kbert.input_pipelines.label_names import require_label_names
 from kbert.late_tensorflow import keras, ops
 from kbert.tasks import task_model
 from kbert.tasks.file_columns import signature_inputs, task_files
-from kbert.tasks.label_losses import BALANCED, OF_TRAINING, OneLabelLoss
+from kbert.tasks.label_losses import OF_TRAINING, OneLabelLoss
 from kbert.tasks.label_scores import label_rows
 from kbert.tasks.losses import correct, example_weights
 from kbert.tasks.serving import Serving
@@ -157,13 +157,6 @@ class TokenClassification(Task):
     @classmethod
     def dataset_arguments(cls, dataset):
         return {"labels": dataset.labels}
-
-    def for_training(self, count_labels):
-        """Itself, with numbers in the place of `class_weights="balanced"`; counted are labelled words."""
-        if self.settings.class_weights != BALANCED:
-            return self
-        weights = self.loss.balanced_weights(*count_labels())
-        return type(self)(**self.get_config() | {"class_weights": weights})
 
     @property
     def parts(self):

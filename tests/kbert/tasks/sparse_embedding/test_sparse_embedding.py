@@ -14,7 +14,8 @@ from kbert import BertEncoder
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.config.sparse_pooling_config import SparsePoolingConfig
 from kbert.tasks import TASKS
-from kbert.tasks.sparse_embedding.sparse_serving import MOST_WORDS, text_weights
+from kbert.tasks.similarity.vectors import text_embeddings
+from kbert.tasks.sparse_embedding.sparse_serving import MOST_WORDS
 from tests.conftest import mostly_long, tiny_encoder_config
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.hugging_face.test_sentence_transformers import edit, golden, hops, list_modules
@@ -86,11 +87,11 @@ def test_answers_in_blocks_are_those_of_the_trained_model(folder, pooling, monke
     loaded, rough = kbert.load(folder), kbert.load(folder, precision="bfloat16")
     inputs = {name: np.array(rows) for name, rows in loaded.inputs([*TEXTS, "b c", "e"]).items()}
     inputs["input_mask"][1, 2] = 0  # wherever the padding stands
-    expected = text_weights(loaded.model, inputs)
+    expected = text_embeddings(loaded.model, inputs)
     for tokens in (1, 12, 512):
         monkeypatch.setattr("kbert.heads.sparse_head._TOKENS_AT_ONCE", tokens)
-        np.testing.assert_allclose(text_weights(loaded.answering_model, inputs), expected, atol=1e-5)
-        found = text_weights(rough.answering_model, inputs)
+        np.testing.assert_allclose(text_embeddings(loaded.answering_model, inputs), expected, atol=1e-5)
+        found = text_embeddings(rough.answering_model, inputs)
         np.testing.assert_allclose(found, expected, atol=0.05, rtol=0.05)
         assert np.any(found != expected)
 
