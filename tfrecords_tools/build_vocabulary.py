@@ -199,7 +199,7 @@ def learn_wordpiece(files: list[Path], settings: Flags):
 # ------------------------------------------------------------------------------ what is asked for
 
 
-def check_vocab_size(vocab_size: int, num_unused_tokens: int, num_user_defined_tokens: int = 0):
+def check_vocab_size(vocab_size: int, num_unused_tokens: int, num_user_defined_tokens: int):
     """Raises ValueError when special, unused and user-defined tokens leave no room for learned tokens."""
     reserved = len(SPECIAL_TOKENS) + num_unused_tokens + num_user_defined_tokens
     if vocab_size <= reserved:

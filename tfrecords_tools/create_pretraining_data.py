@@ -114,7 +114,7 @@ def create_pretraining_data(
                 if isinstance(input_files, str | Path)
                 else list(map(str, input_files)),
                 "vocab_file": str(source[0]),
-                **settings.to_dict(),
+                **dataclasses.asdict(settings),
             },
             statistics=corpus_statistics
             | _record_statistics(statistics.to_json(vocabulary))

@@ -21,6 +21,7 @@ from typing import Annotated
 from absl import flags
 
 from kbert.bounds import Bounds
+from kbert.checks import with_checked_arguments
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.features import PRETRAINING_RECORDS
@@ -35,6 +36,7 @@ _MASKS_LEGEND = (
 _NO_MASKS_LEGEND = "Nothing is masked in these records: masks are drawn anew whenever they are read."
 
 
+@with_checked_arguments
 def show_records(
     input_dir: str | Path,
     num_records: Annotated[int, Bounds(1)] | None = None,
@@ -54,8 +56,6 @@ def show_records(
     """
     if num_records is None:
         num_records = 3 if record is None else 1
-    if num_records < 1:
-        raise ValueError(f"num_records={num_records} must be at least 1.")
     manifest = read_manifest(input_dir)
     start = _first_record(input_dir, manifest, record, shard)
     vocabulary = read_vocabulary(input_dir, manifest.vocabulary)

@@ -126,7 +126,7 @@ def trim_vocabulary(
     checkpoint = formats.read_checkpoint(source, do_lower_case, allow_unmatched)
     before = require_wordpiece(checkpoint.vocabulary, "kbert trim")
     prompts = _open_prompts(checkpoint, before.rules)
-    with plain_texts(trained, dataset, text_field, prompts, task) as texts:
+    with plain_texts(trained, dataset, task, text_field, prompts) as texts:
         words = _words(texts, before.rules)
     tokens = trim_pieces(before.tokens, _own_tokens(checkpoint, before), words, min_count, vocab_size)
     after = before.with_tokens(tokens)
@@ -135,7 +135,7 @@ def trim_vocabulary(
         "words": _changed_words(words, before, after),
     }
     if judged:
-        with plain_texts(judged, dataset, text_field, task=task) as texts:
+        with plain_texts(judged, dataset, task, text_field) as texts:
             report["heldout"] = changed_texts(_lines(texts), before, after)
     formats.write_checkpoint(
         resizing.with_vocabulary(checkpoint, after), target, format, allow_unmatched, overwrite
@@ -196,9 +196,7 @@ def _files(texts: Texts):
 
 
 @contextlib.contextmanager
-def plain_texts(
-    files: list[Path], dataset, text_field: str = "text", prompts=(), task: str = FinetuningConfig.task
-) -> Iterator[list[Path]]:
+def plain_texts(files: list[Path], dataset, task: str, text_field: str, prompts=()) -> Iterator[Path]:
     """The texts of files, one a line in a temporary file, those of a row together.
 
     Args:
@@ -215,7 +213,7 @@ def plain_texts(
             for words in ([_BETWEEN_SPACES.findall(text) for text in row] for row in texts):
                 out.write(" ".join(itertools.chain(*words)) + "\n")
                 out.writelines(f"{prompt}{text[0]}\n" for prompt in prompts for text in words if text)
-        yield [path]
+        yield path
 
 
 def _read_lines(files, text_field):
@@ -230,8 +228,8 @@ def _read_rows(paths, dataset, task):
         yield from map(files.texts, files.read_examples(path, dataset))
 
 
-def _words(files, rules):
-    words = count_words(files, **vars(rules))
+def _words(path, rules):
+    words = count_words([path], **vars(rules))
     if not words.counts:
         raise ValueError("the input files hold no words; expected texts such as the model will see.")
     return words.counts
@@ -273,10 +271,9 @@ def _changed_words(words, before: Vocabulary, after: Vocabulary) -> dict:
     return {"running": words.total(), "different": len(words)} | fits
 
 
-def _lines(files) -> Iterator[str]:
-    for file in files:
-        with open(file, encoding="utf-8") as lines:
-            yield from (line.rstrip("\n") for line in lines if line.strip())
+def _lines(path) -> Iterator[str]:
+    with open(path, encoding="utf-8") as lines:
+        yield from (line.rstrip("\n") for line in lines if line.strip())
 
 
 def changed_texts(texts: Iterable[str], before: Vocabulary, after: Vocabulary) -> dict:

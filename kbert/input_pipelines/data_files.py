@@ -96,7 +96,7 @@ def _other_value(value):
 
 
 @contextlib.contextmanager
-def _naming_data(names, advice, may_be_batches=False):
+def _naming_data(names, advice, may_be_batches):
     """Renames files to the data that they hold, in errors and in lines of the log."""
 
     def renamed(text):

@@ -294,19 +294,6 @@ def _quote_problem(error):
     )
 
 
-def delimited_header(
-    path: Path, file_format: str, dataset: DatasetConfig, wanted: Collection[str], problems: FileProblems
-) -> list[str]:
-    """The names of the columns of a TSV or CSV file: its first line, or `dataset.column_names`.
-
-    Args and errors as those of `find_layout`.
-    """
-    if dataset.column_names:
-        return list(dataset.column_names)
-    lines = text_lines(path, dataset.encoding, problems)
-    return find_layout(lines, path, file_format, dataset, wanted, problems).header
-
-
 def delimited_records(
     path: str | Path,
     file_format: str,

@@ -82,7 +82,7 @@ def own_rows(value, batch_size: int, share):
     return value[share.input_pipeline_id * size : (share.input_pipeline_id + 1) * size]
 
 
-def share_range(num_examples: int, share=WHOLE) -> tuple[int, int]:
+def share_range(num_examples: int, share) -> tuple[int, int]:
     """(first example, the one after the last) of a share."""
     number, index = share.num_input_pipelines, share.input_pipeline_id
     return index * num_examples // number, (index + 1) * num_examples // number

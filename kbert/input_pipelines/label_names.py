@@ -3,6 +3,7 @@
 import collections
 import functools
 import html
+import os
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -53,12 +54,8 @@ def find_twin(label: str, labels: Iterable[str]) -> str | None:
 
 def code_points(label: str, other: str) -> str:
     """The code points of a label in which it differs from another, such as "U+200B"."""
-    begin = 0
-    while begin < min(len(label), len(other)) and label[begin] == other[begin]:
-        begin += 1
-    end = 0
-    while end < min(len(label), len(other)) - begin and label[-1 - end] == other[-1 - end]:
-        end += 1
+    begin = len(os.path.commonprefix([label, other]))
+    end = len(os.path.commonprefix([label[begin:][::-1], other[begin:][::-1]]))
     return " ".join(f"U+{ord(character):04X}" for character in label[begin : len(label) - end])
 
 

@@ -11,8 +11,8 @@ from kbert.files.file_format import DELIMITED, ENDINGS, TABLES
 from kbert.files.text_file import require_text_file
 from kbert.input_pipelines.data_files import DataFile
 from kbert.input_pipelines.delimited_files import (
-    delimited_header,
     delimited_records,
+    find_layout,
     likely_format,
     require_columns,
     text_lines,
@@ -328,12 +328,10 @@ class _Reader(NamedTuple):
     Args:
       records: gives the rows, with the arguments of `delimited_records`.
       needless: the fields of a `DatasetConfig` that it has no use for: name -> where they are read.
-      header: gives the names of the columns of a file of text with a header.
     """
 
     records: Callable[..., Iterator[tuple[str, dict]]]
     needless: dict[str, str]
-    header: Callable[..., list[str]] = delimited_header
 
 
 _OF_DELIMITED = dict.fromkeys(("column_names", "delimiter", "skip_short_rows"), "in TSV and CSV files")
@@ -344,11 +342,11 @@ _READERS = {
 }
 
 
-def read_header(path: str | Path, dataset: DatasetConfig, wanted: Iterable[str] = ()) -> list[str]:
-    """The names of the columns of a file of text.
+def read_header(path: str | Path, dataset: DatasetConfig, wanted: Iterable[str]) -> list[str]:
+    """The names of the columns of a TSV or CSV file: its first line, or `dataset.column_names`.
 
     Args:
-      path: a file whose format has a header and is no table.
+      path: the file.
       dataset: how it is read.
       wanted: names of columns that the reader looks for, see `find_layout`.
 
@@ -357,9 +355,12 @@ def read_header(path: str | Path, dataset: DatasetConfig, wanted: Iterable[str] 
         quotes.
     """
     problems, file_format = FileProblems(path), _require_format(path, dataset)
-    header = _READERS[file_format].header(Path(path), file_format, dataset, list(wanted), problems)
+    if dataset.column_names:
+        return list(dataset.column_names)
+    lines = text_lines(path, dataset.encoding, problems)
+    layout = find_layout(lines, path, file_format, dataset, list(wanted), problems)
     problems.raise_all()
-    return header
+    return layout.header
 
 
 def text_cell(record: dict, column: str, where: str) -> str:

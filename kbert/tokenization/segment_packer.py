@@ -101,7 +101,7 @@ class SegmentPacker:
         )
         return {"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids}
 
-    def truncates(self, first, second=None):
+    def truncates(self, first, second):
         """Whether a call cuts pieces off: bool tensor of shape [batch]. Takes the texts as a call does."""
         if second is None:
             return first.row_lengths() > self.max_seq_length - self._vocabulary.count_special(1)

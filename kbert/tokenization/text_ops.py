@@ -15,7 +15,6 @@ from absl import logging
 
 from kbert.tokenization.core_ops.core_wordpiece import CoreWordpieceTokenizer
 from kbert.tokenization.core_ops.decomposition import decompose
-from kbert.tokenization.wordpiece_rules import MAX_CHARACTERS_PER_WORD
 
 _LONGEST_UTF8_CHARACTER = 4
 _core_wanted = ContextVar("core_wanted", default=False)
@@ -110,7 +109,7 @@ class LongestMatch:
       longest_word: in characters; the caller makes the unknown token of longer words.
     """
 
-    def __init__(self, tokens, unknown_token: str, longest_word: int = MAX_CHARACTERS_PER_WORD):
+    def __init__(self, tokens, unknown_token: str, longest_word: int):
         self._tokens, self._unknown_token = list(tokens), unknown_token
         self._longest_word = longest_word
 

@@ -1,7 +1,7 @@
 """What is kept of two texts that do not fit together. Standard library only."""
 
 
-def truncated_lengths(first, second, room, minimum=min, maximum=max):
+def truncated_lengths(first, second, room, minimum, maximum):
     """Lengths of two texts after popping from the longer (on a tie, from the second) until they fit.
 
     `_truncate_seq_pair` of the original's run_classifier.py, in closed form.

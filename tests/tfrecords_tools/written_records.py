@@ -21,7 +21,7 @@ def write_records(
     """Writes batches of columns as a complete set, with the page of statistics where they are `counted`."""
     with record_folder(output_dir, overwrite) as folder:
         vocabulary.write(folder / "vocab.txt")
-        with ShardWriter(folder, kind, num_shards, compression) as shards:
+        with ShardWriter(folder, kind, num_shards, compression, None) as shards:
             for batch in batches:
                 shards.write(encode_examples(batch, features))
         shards = describe_shards(folder, shards.num_examples)

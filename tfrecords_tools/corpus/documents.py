@@ -51,8 +51,6 @@ class TextFormat:
     def __post_init__(self):
         if not self.text_field:
             raise ValueError("text_field is empty; name the field of the JSON objects that holds the text.")
-        if self.errors not in ("fail", "skip"):
-            raise ValueError(f"errors={self.errors!r} is unknown; choose 'fail' or 'skip'.")
         if self.split_sentences:
             SentenceSplitter(self.split_sentences)
 
@@ -63,6 +61,11 @@ class Unit(NamedTuple):
     file: str
     start: int
     end: int
+
+    @property
+    def num_bytes(self) -> int:
+        """On disk; how much text a compressed file holds is not known."""
+        return self.end - self.start if self.end >= 0 else Path(self.file).stat().st_size
 
 
 def require_text_field(text_field: str, files) -> None:

@@ -67,9 +67,7 @@ class TokenizedCorpus:
           (array of shape [all pieces of the batch] with the dtype of `pieces`, int64 array of shape [batch]).
         """
         lengths = ends - starts
-        before = np.cumsum(lengths) - lengths
-        positions = np.repeat(starts - before, lengths) + np.arange(lengths.sum())
-        return self.pieces[positions], lengths
+        return take_stretches(self.pieces, starts, lengths), lengths
 
     def without(self, dropped: np.ndarray) -> "TokenizedCorpus":
         """The corpus without the documents at which the bool array `dropped` is True."""
@@ -111,6 +109,12 @@ class TokenizedCorpus:
         if not is_whole:  # after a power failure, say: what lies in a cache is lost
             raise ValueError(f"{path} is not whole; delete {Path(path).parents[1]}, and start again.")
         return cls(pieces, starts[documents:], starts[:documents])
+
+
+def take_stretches(pieces: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Stretches of an array one after another; where each begins and how long it is: int64 (stretches,)."""
+    before = np.cumsum(lengths) - lengths
+    return pieces[np.repeat(starts - before, lengths) + np.arange(lengths.sum())]
 
 
 def _starts(lengths):

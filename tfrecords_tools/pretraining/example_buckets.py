@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kbert.files.whole_file import whole_file
+from tfrecords_tools.corpus.tokenized_corpus import take_stretches
 
 _LENGTH = np.dtype("<u2")
 _LABEL = np.dtype("u1")
@@ -38,12 +39,8 @@ class Examples(NamedTuple):
         """The examples with these numbers, in their order."""
         lengths = self.first_lengths.astype(np.int64) + self.second_lengths
         starts = np.cumsum(lengths) - lengths
-        lengths, starts = lengths[rows], starts[rows]
-        before = np.cumsum(lengths) - lengths
-        positions = np.repeat(starts - before, lengths) + np.arange(lengths.sum())
-        return Examples(
-            self.pieces[positions], self.first_lengths[rows], self.second_lengths[rows], self.labels[rows]
-        )
+        pieces = take_stretches(self.pieces, starts[rows], lengths[rows])
+        return Examples(pieces, self.first_lengths[rows], self.second_lengths[rows], self.labels[rows])
 
     @classmethod
     def concatenate(cls, parts: list["Examples"]) -> "Examples":

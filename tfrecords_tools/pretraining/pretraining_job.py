@@ -9,7 +9,7 @@ import contextlib
 import functools
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -47,20 +47,16 @@ class PretrainingJob:
     summary is made again.
 
     Args:
-      directory: the folder.
+      path: the folder.
       settings: the `PretrainingSettings`.
       vocab_size: how many pieces the vocabulary has.
       stored_vocabulary: the vocabulary in the folder.
     """
 
-    directory: str
+    path: Path
     settings: PretrainingSettings
     vocab_size: int
     stored_vocabulary: StoredVocabulary
-
-    @property
-    def path(self) -> Path:
-        return Path(self.directory)
 
     @property
     def tokens(self) -> Path:
@@ -108,7 +104,7 @@ class PretrainingJob:
         """
         directory = unfinished(output_dir)
         stored = StoredVocabulary(directory, vocabulary.describe(), vocabulary.fingerprint)
-        job = cls(str(directory), settings, len(vocabulary), stored)
+        job = cls(directory, settings, len(vocabulary), stored)
         if directory.is_symlink():
             raise ValueError(f"{directory} is a link, expected a folder of this tool; delete the link.")
         with contextlib.ExitStack() as stack:
@@ -127,7 +123,7 @@ class PretrainingJob:
     def _write_or_compare_plan(self, vocabulary, files):
         plan = {
             "format": _FORMAT,
-            "settings": self.settings.to_dict(),
+            "settings": asdict(self.settings),
             "vocabulary": vocabulary.describe(),
             # A changed file would give other documents than those that are done.
             "input_files": {str(file): [file.stat().st_size, file.stat().st_mtime_ns] for file in files},

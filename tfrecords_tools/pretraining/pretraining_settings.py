@@ -1,6 +1,5 @@
 """The settings of pretraining records, with their defaults and checks."""
 
-import dataclasses
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -106,10 +105,6 @@ class PretrainingSettings:
         """Whether an example is two texts with a label."""
         return self.pairing != "full_sentences"
 
-    @property
-    def shard_suffix(self) -> str:
-        return ".tfrecord.gz" if self.compression == "gzip" else ".tfrecord"
-
     def features(self) -> dict[str, Feature]:
         """The features of the records."""
         return pretraining_features(
@@ -118,6 +113,3 @@ class PretrainingSettings:
             with_masks=self.masking == "static",
             with_next_sentence=self.has_pairs,
         )
-
-    def to_dict(self) -> dict:
-        return dataclasses.asdict(self)

@@ -39,7 +39,7 @@ def text_groups(files: list[Path]) -> list[TextGroup]:
     """The pieces of this stage; they depend on the names and sizes of the files alone."""
 
     def num_bytes(unit):
-        return text_bytes(Path(unit.file)) if unit.end < 0 else unit.end - unit.start
+        return text_bytes(Path(unit.file)) if unit.end < 0 else unit.num_bytes
 
     groups = byte_batches(plan_units(files, BLOCK_BYTES), BLOCK_BYTES // 2, size=num_bytes)
     return [TextGroup(f"{number:06d}", tuple(units)) for number, units in enumerate(groups)]
@@ -65,7 +65,7 @@ def tokenize_corpus(job: PretrainingJob, pool: Pool, groups: list[TextGroup]) ->
       ValueError: for lines that cannot be read, and for a corpus without text, or with less than two
         documents where random next texts come from other documents.
     """
-    sizes = {group.name: sum(map(_num_bytes_on_disk, group.units)) for group in groups}
+    sizes = {group.name: sum(unit.num_bytes for unit in group.units) for group in groups}
     run_items(tokenize_group, job, pool, groups, job.tokens, sizes, "Tokenised", "bytes")
     summaries = [read_json(summary_file(job.tokens, group.name)) for group in groups]
     blocks = [block for summary in summaries for block in summary["blocks"]]
@@ -119,10 +119,6 @@ def _require_two_documents(num_documents: int, before: int = 1):
             "documents, so at least 2 are needed: put a blank line between documents, give more files, or "
             "use --pairing=full_sentences."
         )
-
-
-def _num_bytes_on_disk(unit):
-    return Path(unit.file).stat().st_size if unit.end < 0 else unit.end - unit.start
 
 
 # ------------------------------------------------------------------------------ in a worker

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kbert.features import PRETRAINING_RECORDS
 from kbert.files.full_disk import naming_full_disk
 from kbert.files.json_file import read_json
 from kbert.files.whole_file import replace_folder, write_json
@@ -20,7 +21,13 @@ from tfrecords_tools.pretraining.pretraining_job import Pool, PretrainingJob, ru
 from tfrecords_tools.records.record_statistics import NEVER_MASKED, RecordStatistics
 from tfrecords_tools.records.record_writer import check_output_dir
 from tfrecords_tools.records.statistics_page import write_statistics
-from tfrecords_tools.records.tfrecord_files import encode_examples, framed, open_records
+from tfrecords_tools.records.tfrecord_files import (
+    ENDINGS,
+    encode_examples,
+    framed,
+    open_records,
+    shard_names,
+)
 
 _EXAMPLES_AT_ONCE = 2048
 _FIRST_EXAMPLES = "first_examples.npz"  # a few examples to show to the user
@@ -79,9 +86,9 @@ def _assemble(job, parts_by_shard):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     statistics = RecordStatistics(job.settings.features(), job.vocabulary())
-    suffix, num_examples = job.settings.shard_suffix, {}
-    for number, parts in enumerate(parts_by_shard):
-        name = f"pretraining-{number:05d}-of-{len(parts_by_shard):05d}{suffix}"
+    suffix, num_examples = ENDINGS[job.settings.compression], {}
+    names = shard_names(PRETRAINING_RECORDS, len(parts_by_shard), job.settings.compression)
+    for name, parts in zip(names, parts_by_shard, strict=True):
         summaries = [read_json(summary_file(job.parts, part.name)) for part in parts]
         num_examples[name] = sum(summary["examples"] for summary in summaries)
         for part in parts:
@@ -122,7 +129,7 @@ def write_part(job: PretrainingJob, part: Part):
     paths = sorted(job.examples.glob("*.bin"))
     examples = read_bucket(paths, part.bucket, part.num_buckets, job.piece_dtype)
     order = generator.permutation(len(examples))
-    path = job.parts / f"{part.name}{settings.shard_suffix}"
+    path = job.parts / f"{part.name}{ENDINGS[settings.compression]}"
     with naming_full_disk(path), open_records(path, settings.compression) as file:
         for start in range(0, len(order), _EXAMPLES_AT_ONCE):
             batch = _lay_out(job, examples.take(order[start : start + _EXAMPLES_AT_ONCE]), generator)

@@ -164,7 +164,7 @@ def _other_feature(name, values):
     return f"  {name} {values.tolist()}"
 
 
-def inconsistencies(example: Mapping[str, np.ndarray], vocab_size: int | None = None) -> list[str]:
+def inconsistencies(example: Mapping[str, np.ndarray], vocab_size: int) -> list[str]:
     """Sentences that say what is inconsistent in an example; an empty list for a sound one."""
     problems = []
     mask = example["input_mask"]
@@ -173,7 +173,7 @@ def inconsistencies(example: Mapping[str, np.ndarray], vocab_size: int | None = 
         problems.append("input_mask is not ones followed by zeros.")
     if example["segment_ids"][length:].any():
         problems.append("segment_ids are not 0 at the padding.")
-    for name in ("input_ids", "masked_lm_ids") if vocab_size else ():
+    for name in ("input_ids", "masked_lm_ids"):
         if name in example and not ((0 <= example[name]) & (example[name] < vocab_size)).all():
             problems.append(f"{name} are not all in the vocabulary, which has {vocab_size} tokens.")
     if "masked_lm_weights" in example:

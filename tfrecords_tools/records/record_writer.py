@@ -14,7 +14,7 @@ from kbert.files.output_path import check_output_folder, other_files
 from kbert.files.whole_file import whole_file, whole_folder
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
 from tfrecords_tools.records.record_statistics import PAGE_FILE_NAME, STATISTICS_FILE_NAME
-from tfrecords_tools.records.tfrecord_files import framed, open_records, split_records
+from tfrecords_tools.records.tfrecord_files import framed, open_records, shard_names, split_records
 
 MOST_SHARDS = 500  # all are open at once, and many systems allow 1,024 open files
 
@@ -57,22 +57,21 @@ class ShardWriter:
       num_shards: how many files.
       compression: "none" or "gzip"; the shards' names then end in `.tfrecord.gz`.
       shuffle_seed: with a number, examples go to shards at random and every shard is shuffled at the end, one
-        in memory at a time. By default examples keep their order and go to the shards in turn.
+        in memory at a time. With None examples keep their order and go to the shards in turn.
 
     Attributes:
       num_examples: name of a shard -> how many examples it holds.
 
     Examples:
-      with ShardWriter(folder, "pretraining", num_shards=8) as shards:
+      with ShardWriter(folder, "pretraining", 8, "none", None) as shards:
           for batch in batches:
               shards.write(encode_examples(batch, features))
     """
 
-    def __init__(self, folder: Path, kind: str, num_shards=1, compression="none", shuffle_seed=None):
+    def __init__(self, folder: Path, kind: str, num_shards: int, compression, shuffle_seed):
         if not 1 <= num_shards <= MOST_SHARDS:
             raise ValueError(f"num_shards={num_shards} must lie between 1 and {MOST_SHARDS}.")
-        ending = ".tfrecord.gz" if compression == "gzip" else ".tfrecord"
-        names = [f"{kind}-{i:05d}-of-{num_shards:05d}{ending}" for i in range(num_shards)]
+        names = shard_names(kind, num_shards, compression)
         self.num_examples = dict.fromkeys(names, 0)
         self._paths, self._compression = [folder / name for name in names], compression
         self._shuffle_seed = shuffle_seed

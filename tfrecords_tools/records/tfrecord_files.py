@@ -1,5 +1,6 @@
 """Features -> serialized examples -> TFRecord files, without TensorFlow."""
 
+import contextlib
 import functools
 import gzip
 import zlib
@@ -14,6 +15,14 @@ from tfrecords_tools.records.crc32c import crc32c
 # tensorflow/core/lib/hash/crc32c.h: checksums are stored turned by 15 bits, and with this added.
 _MASK = np.uint32(0xA282EAD8)
 _FRAME_BYTES = 16
+
+
+ENDINGS = {"none": ".tfrecord", "gzip": ".tfrecord.gz"}  # of files, by their compression
+
+
+def shard_names(kind: str, number: int, compression: str) -> list[str]:
+    """The names of all shards of a set: `KIND-00000-of-00008.tfrecord`."""
+    return [f"{kind}-{index:05d}-of-{number:05d}{ENDINGS[compression]}" for index in range(number)]
 
 
 def framed(records: Sequence[bytes]) -> list[bytes]:
@@ -57,13 +66,13 @@ def _masked(checksums):
 
 
 def open_records(path: str | Path, compression: str):
-    """Opens a TFRecord file to write what `framed` gives; it has `write` and `close`, and closes in `with`.
+    """Opens a TFRecord file to write what `framed` gives, in `with`.
 
     Args:
       path: the file.
       compression: "none" or "gzip".
     """
-    return _GzipFile(path) if compression == "gzip" else open(path, "wb")
+    return contextlib.closing(_GzipFile(path)) if compression == "gzip" else open(path, "wb")
 
 
 class _GzipFile:
@@ -79,12 +88,6 @@ class _GzipFile:
     def close(self):
         with self._file:
             self._file.write(self._deflate.flush())
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        self.close()
 
 
 # ------------------------------------------------------------------------------- tf.train.Example

@@ -80,8 +80,9 @@ def count_words(
       ValueError: naming file and line of what cannot be read, unless `text_format` skips it.
     """
     # A corpus may have many small files: these are joined.
-    groups = list(byte_batches(plan_units(files, UNIT_BYTES), UNIT_BYTES // 2, size=_num_bytes))
-    sizes = [sum(map(_num_bytes, units)) for units in groups]
+    units = plan_units(files, UNIT_BYTES)
+    groups = list(byte_batches(units, UNIT_BYTES // 2, size=lambda unit: unit.num_bytes))
+    sizes = [sum(unit.num_bytes for unit in units) for units in groups]
     pool = pool or WorkerPool(1)
     progress = Progress("Counted", "bytes", sum(sizes))
     work = functools.partial(
@@ -121,11 +122,6 @@ def _drop_rarest(counts: Counter, most: int) -> int:
     for word in [word for word, count in counts.items() if count <= highest]:
         del counts[word]
     return highest
-
-
-def _num_bytes(unit):
-    """The size on disk; how much text a compressed file holds is not known."""
-    return unit.end - unit.start if unit.end >= 0 else Path(unit.file).stat().st_size
 
 
 # ------------------------------------------------------------------------------ one worker

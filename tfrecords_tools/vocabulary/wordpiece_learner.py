@@ -66,11 +66,6 @@ def learn_wordpieces(
     Raises:
       ValueError: when `vocab_size` has no room for the single characters.
     """
-    for name, value in (("min_frequency", min_frequency), ("alphabet_limit", alphabet_limit)):
-        if value < 1:
-            raise ValueError(f"{name}={value} must be at least 1.")
-    if num_unused_tokens < 0:
-        raise ValueError(f"num_unused_tokens={num_unused_tokens} must be at least 0.")
 
     base_alphabet = set(base_alphabet)
     kept = frequent_characters(word_counts, alphabet_limit) | base_alphabet

@@ -33,8 +33,6 @@ class BeamPool:
         know.
     """
 
-    num_workers = 1  # as seen from here: all results come together, when the pipeline ends
-
     def __init__(self, options: str, folder: Path):
         require("beam", "--runner=beam")
         self._options = _parse(options)

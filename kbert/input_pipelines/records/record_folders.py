@@ -51,7 +51,7 @@ class RecordFolder:
                 )
 
     @property
-    def length(self) -> int:
+    def max_seq_length(self) -> int:
         """The length of a row in tokens.
 
         Raises:
@@ -101,7 +101,7 @@ class PretrainingRecords(RecordFolder):
         features = self.manifest.features
         masks = [features[name].shape for name in MASK_FEATURES if name in features]
         expected = pretraining_features(
-            self.length,
+            self.max_seq_length,
             masks[0][-1] if masks and masks[0] else 1,
             with_masks=bool(masks),
             with_next_sentence=self.next_sentence,
@@ -114,10 +114,6 @@ class PretrainingRecords(RecordFolder):
                 "them, and nothing of it is scored (docs/data.md, Pretraining records).",
                 100 * without, directory,
             )  # fmt: skip
-
-    @property
-    def max_seq_length(self) -> int:
-        return self.length
 
     @property
     def next_sentence(self) -> bool:
@@ -180,7 +176,7 @@ class LabelledRecords(RecordFolder):
                 f"{directory} holds {self.manifest.kind} records, but the task is {task_class.name}; make "
                 "records for this task with kbert finetuning-data."
             )
-        length = self.length
+        length = self.max_seq_length
         self.dataset = from_dict(
             DatasetConfig, self.manifest.settings.get("dataset", {}), where=f"{directory}/{FILE_NAME}"
         )
@@ -216,9 +212,6 @@ class LabelledRecords(RecordFolder):
     def _settings(self, task_class):
         values = self.manifest.settings.get("task_settings", {})
         return task_class.read_settings(values, f"{self.directory}/{FILE_NAME}: task_settings")
-
-    def _made_for(self, task_class):
-        return task_class.from_dataset(self.dataset, self._settings(task_class))
 
     def _require_row_settings(self, task_class, theirs, ours):
         for name in task_class.row_settings:
@@ -303,7 +296,8 @@ class LabelledRecords(RecordFolder):
         Examples and lengths were checked when the records were made.
         """
         del max_seq_length
-        if task.label_range and task.label_range != self._made_for(type(task)).label_range:
+        made_for = type(task).from_dataset(self.dataset, self._settings(type(task)))
+        if task.label_range and task.label_range != made_for.label_range:
             raise ValueError(
                 f"{self.directory} was made for any numbers as labels, but this model learns those from "
                 f"{task.label_range[0]} to {task.label_range[1]}; make the records again with "

@@ -154,7 +154,7 @@ class _Files:
         self._skips = tf.constant([record_range.skip for record_range in ranges], tf.int64)
         self._takes = tf.constant([record_range.take for record_range in ranges], tf.int64)
 
-    def records(self, in_turn=False):
+    def records(self, in_turn):
         """All records, file after file, or one of each file in turn."""
         ranges = self._ranges(tf.range(len(self._paths), dtype=tf.int64))
         return (

@@ -86,7 +86,9 @@ def readable_columns(file: Path, file_format: str) -> list[str]:
 @contextlib.contextmanager
 def _opened(file, file_format):
     """A `ParquetFile`, or a reader of Arrow's stream or file format; damage as one sentence."""
-    pa = _import_pyarrow(file)
+    require("tables", f"{file} is a table, which")
+    import pyarrow as pa
+
     try:
         with contextlib.ExitStack() as stack:
             if file_format == "parquet":
@@ -106,13 +108,6 @@ def _opened(file, file_format):
         require_table_format(file, file_format)
         why = shown_name(str(error).splitlines()[0][:200]) if str(error) else "it ends too early"
         raise ValueError(f"{file} is not a whole {file_format} file ({why}); make or get it again.") from None
-
-
-def _import_pyarrow(file):
-    require("tables", f"{file} is a table, which")
-    import pyarrow
-
-    return pyarrow
 
 
 def _schema(table):

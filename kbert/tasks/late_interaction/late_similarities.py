@@ -23,7 +23,7 @@ class LateSimilarities(TextSimilarities):
       is_mean: as for `maxsim`.
     """
 
-    def __init__(self, rows: np.ndarray, is_mean: bool = False):
+    def __init__(self, rows: np.ndarray, is_mean: bool):
         self.shape = (len(rows), len(rows[0]))
         self._matrices = [matrix for texts in rows for matrix in texts]
         self._is_mean = is_mean

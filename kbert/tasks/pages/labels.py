@@ -74,7 +74,7 @@ def scores_by_label(names: Sequence[str], right, predicted, true) -> Section:
     return Section("Label by label", note, Numbers(heads, rows))
 
 
-def one_label_sections(labels, examples, predictions, most_examples: int, predicted=None) -> list[Section]:
+def one_label_sections(labels, examples, predictions, most_examples: int, predicted) -> list[Section]:
     """Calibration, accuracy by length, and the most confident wrong answers.
 
     Args:
@@ -82,10 +82,9 @@ def one_label_sections(labels, examples, predictions, most_examples: int, predic
       examples: `LabelledText`s; None where there are only features.
       predictions: `Predictions` with `probabilities` (rows, labels), `label_ids` and `num_tokens` (rows,).
       most_examples: how many wrong answers to show.
-      predicted: int array of shape (rows,), the ids of the given labels; None for the most probable ones.
+      predicted: int array of shape (rows,), the ids of the given labels.
     """
     probabilities, true = predictions.values["probabilities"], predictions.values["label_ids"]
-    predicted = most_probable(predictions)[0] if predicted is None else predicted
     sure, is_right = probabilities[np.arange(len(predicted)), predicted], predicted == true
     sections = accuracy_sections(predictions, "the most probable label", is_right)
     if examples is None:

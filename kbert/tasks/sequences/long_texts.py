@@ -73,7 +73,7 @@ class LongTexts:
         return batch[name][batch[WINDOW_FEATURE] == 0] if self.in_windows else batch[name]
 
 
-def pool_windows(logits, owners, num_texts, pooling: str, kind: str | None = None):
+def pool_windows(logits, owners, num_texts, pooling: str, kind: str | None):
     """One row of logits for each text. The order of its windows does not matter.
 
     The logits of a text with one window are those of the window, whatever the pooling.

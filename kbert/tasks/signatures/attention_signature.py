@@ -15,8 +15,8 @@ def attention_signatures(
     signatures: dict[str, Signature],
     attention: "Callable[[dict], tf.Tensor]",
     text_inputs: "inputs_of_texts.TextInputs",
-    prompt: str = "",
-    takes_pairs: bool = True,
+    prompt: str,
+    takes_pairs: bool,
 ) -> dict[str, Signature]:
     """`attention` beside "serving_default", and `attention_pair` beside "pair".
 

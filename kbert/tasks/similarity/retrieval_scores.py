@@ -12,7 +12,7 @@ _QUERIES_AT_ONCE = 512
 
 
 def embedding_scores(
-    similar: TextSimilarities, targets: np.ndarray, texts: np.ndarray | None = None
+    similar: TextSimilarities, targets: np.ndarray, texts: np.ndarray | None
 ) -> dict[str, float]:
     """`retrieval_scores` of rows without a score; `pearson` and `spearman` of the similarities of rows with
     one.

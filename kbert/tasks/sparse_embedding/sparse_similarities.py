@@ -46,7 +46,7 @@ class SparseSimilarities(TextSimilarities):
       similarity: one of `SIMILARITY_FUNCTIONS`.
     """
 
-    def __init__(self, rows: np.ndarray, similarity: str = "dot"):
+    def __init__(self, rows: np.ndarray, similarity: str):
         self.shape = (len(rows), rows[0].shape[0])
         self._vectors = sparse.vstack(list(rows), format="csr")
         self._similarity = similarity

@@ -38,7 +38,7 @@ class WordWindows:
       ValueError: as `require_stride`.
     """
 
-    def __init__(self, text_inputs, doc_stride: int | None = None):
+    def __init__(self, text_inputs, doc_stride: int | None):
         vocabulary, max_seq_length = text_inputs.vocabulary, text_inputs.max_seq_length
         self.room = max_seq_length - vocabulary.count_special(1)
         long_texts.require_stride(max_seq_length, doc_stride)

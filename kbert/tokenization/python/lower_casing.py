@@ -24,7 +24,7 @@ _STRIPPED = {code: "".join(map(chr, codes)) for code, codes in decomposed_charac
 _FOLDED = _STRIPPED | {code: text.translate(_STRIPPED) for code, text in _LOWERED.items()}
 
 
-def fold(text: str, do_lower_case: bool = True, strip_accents: bool = True) -> str:
+def fold(text: str, do_lower_case: bool, strip_accents: bool) -> str:
     """The text in lower case, and decomposed without accents, or one of both.
 
     A capital sigma at the end of a word becomes the final one, as The Unicode Standard, table 3-17, says.

@@ -59,7 +59,7 @@ def expected(pairs, max_seq_length):
 @pytest.mark.parametrize("room", [0, 1, 2, 3, 7, 8, 20, 21, 40])
 def test_truncated_lengths_are_those_of_the_original_loop(room):
     expected = [tuple(map(len, reference_truncate(*pair, room))) for pair in PAIRS]
-    assert [truncated_lengths(*map(len, pair), room) for pair in PAIRS] == expected
+    assert [truncated_lengths(*map(len, pair), room, min, max) for pair in PAIRS] == expected
     first, second = (tf.constant([len(pair[i]) for pair in PAIRS]) for i in (0, 1))
     kept = truncated_lengths(first, second, room, tf.minimum, tf.maximum)
     assert list(zip(*(lengths.numpy().tolist() for lengths in kept), strict=True)) == expected

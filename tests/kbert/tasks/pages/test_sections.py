@@ -55,12 +55,13 @@ def test_the_most_confident_wrong_label_comes_first():
     given = predictions(
         probabilities=[[0.4, 0.6], [0.9, 0.1], [0.8, 0.2]], label_ids=[0, 1, 0], num_tokens=[3, 3, 3]
     )
-    sections = one_label_sections(("x", "y"), examples, given, 5)
+    predicted = np.array([1, 0, 0])
+    sections = one_label_sections(("x", "y"), examples, given, 5, predicted)
     cards = worst(sections)
     assert [card.texts[0].text for card in cards] == ["b", "a"]
     assert facts(cards[0]) == {"right": "y", "predicted": "x, 90.0%", "probability of the right one": "10.0%"}
-    assert len(worst(one_label_sections(("x", "y"), examples, given, 1))) == 1
-    assert len(one_label_sections(("x", "y"), None, given, 5)) == 2  # records hold no texts
+    assert len(worst(one_label_sections(("x", "y"), examples, given, 1, predicted))) == 1
+    assert len(one_label_sections(("x", "y"), None, given, 5, predicted)) == 2  # records hold no texts
     assert section(sections, "Calibration").content.counts[-2] == 1  # 0.9 is in (13 / 15, 14 / 15]
 
 
