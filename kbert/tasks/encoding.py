@@ -3,7 +3,6 @@
 from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig
 from kbert.features import ENCODER_INPUTS, encoder_features
 from kbert.heads.parts import POOLER, Part, vector_parts
-from kbert.late_tensorflow import keras
 from kbert.layers import sequence_pooling
 from kbert.tasks import task_model
 from kbert.tasks.signatures.signature import traced_once
@@ -62,7 +61,7 @@ class Encoding(Task):
         if not vector_parts(self.pooling):
             return encoder
         encoder = encoder.with_outputs("sequence_output")
-        inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in ENCODER_INPUTS}
+        inputs = task_model.token_inputs(ENCODER_INPUTS)
         pool = sequence_pooling.SequencePooling.of(self.pooling, name=POOLING_LAYER)
         vectors = pool(encoder(inputs)["sequence_output"], inputs["input_mask"])
         return task_model.TaskModel(self, encoder, inputs, {"embedding": vectors})

@@ -14,6 +14,11 @@ from kbert.tasks.task import Task
 from kbert.tasks.task_loss import TaskLoss
 
 
+def token_inputs(names, *axes) -> dict:
+    """Symbolic inputs of a model, int32 of shape (batch, *axes, length), by their names."""
+    return {name: keras.Input((*axes, None), dtype="int32", name=name) for name in names}
+
+
 @keras.saving.register_keras_serializable(package="kbert")
 class TaskModel(keras.Model):
     """A functional model from a dict of features to a dict of outputs, made of an encoder and heads.

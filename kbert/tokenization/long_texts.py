@@ -6,7 +6,7 @@ Like `TextInputs`, and through the same packer: what fits into a sequence gives 
 import tensorflow as tf
 
 from kbert.features import WINDOW_FEATURE
-from kbert.tokenization.segment_packer import SegmentPacker
+from kbert.tokenization.segment_packer import SegmentPacker, row_lengths
 from kbert.tokenization.text_inputs import TextInputs, TextRows
 from kbert.tokenization.truncation import truncated_lengths
 from kbert.tokenization.window_packer import window_starts
@@ -59,7 +59,7 @@ class _LongTextInputs:
     def _pieces(self, text):
         """(the pieces of each text, how many they are: int32 [batch])."""
         pieces = self._tokenizer(text)
-        return pieces, tf.cast(pieces.row_lengths(), tf.int32)
+        return pieces, row_lengths(pieces)
 
 
 class HeadAndTailInputs(_LongTextInputs):
@@ -137,7 +137,7 @@ class WindowInputs(_LongTextInputs):
         """
         halves = tf.fill(tf.shape(rooms), self._doc_stride) if self._doc_stride else rooms // 2
         steps = tf.maximum(tf.minimum(rooms, halves), 1)
-        totals = tf.cast(pieces.row_lengths(), tf.int32)
+        totals = row_lengths(pieces)
         owners, starts = window_starts(totals, rooms, steps)
         lengths = tf.minimum(tf.gather(totals, owners) - starts, tf.gather(rooms, owners))
         first = tf.gather(tf.cast(pieces.row_starts(), tf.int32), owners) + starts
@@ -177,7 +177,7 @@ def _first_pieces(pieces, kept):
 def _head_and_tail(pieces, kept):
     """Of each row the first and last pieces, `kept` in all, which is int32 [batch] and at most its length."""
     heads = tf.minimum(kept, tf.maximum(kept * _HEAD // _WHOLE, 1))
-    totals = tf.cast(pieces.row_lengths(), tf.int32)
+    totals = row_lengths(pieces)
     positions, rows = _positions(pieces)
     in_head = positions < tf.gather(heads, rows)
     in_tail = positions >= tf.gather(totals - (kept - heads), rows)

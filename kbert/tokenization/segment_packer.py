@@ -55,6 +55,11 @@ def _take(values, indices):
     return tf.gather(values, tf.clip_by_value(indices + rows, 0, width - 1), batch_dims=1)
 
 
+def row_lengths(pieces) -> tf.Tensor:
+    """How many pieces each row of a RaggedTensor has: int32 [batch], as positions are."""
+    return tf.cast(pieces.row_lengths(), tf.int32)
+
+
 class SegmentPacker:
     """Truncates and packs one or two ragged texts.
 
@@ -78,13 +83,13 @@ class SegmentPacker:
     def __call__(self, first, second=None, pad_to_longest: bool = False) -> dict:
         special = self._vocabulary.count_special(1 if second is None else 2)
         room = self.max_seq_length - special
-        first_lengths = tf.cast(first.row_lengths(), tf.int32)
+        first_lengths = row_lengths(first)
         second_lengths = dense_second = None
         if second is None:
             first_lengths = tf.minimum(first_lengths, room)
             used = first_lengths + special
         else:
-            second_lengths = tf.cast(second.row_lengths(), tf.int32)
+            second_lengths = row_lengths(second)
             first_lengths, second_lengths = truncated_lengths(
                 first_lengths, second_lengths, room, tf.minimum, tf.maximum
             )

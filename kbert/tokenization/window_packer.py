@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from kbert.tokenization.segment_packer import pack_dense
+from kbert.tokenization.segment_packer import pack_dense, row_lengths
 
 
 class Windows(NamedTuple):
@@ -86,7 +86,7 @@ class WindowPacker:
         self._vocabulary = vocabulary
 
     def __call__(self, contexts, questions=None, pad_to_longest: bool = False) -> Windows:
-        totals = tf.cast(contexts.row_lengths(), tf.int32)
+        totals = row_lengths(contexts)
         before, query, query_lengths = self._queries(totals, questions)
         rooms = self.max_seq_length - before - 1
         owners, first_pieces = window_starts(totals, rooms, tf.minimum(rooms, self.doc_stride))
@@ -107,7 +107,7 @@ class WindowPacker:
         """(positions before the context [batch], questions [batch, width] and their lengths, or None)."""
         if questions is None:
             return tf.ones_like(totals), None, None
-        lengths = tf.minimum(tf.cast(questions.row_lengths(), tf.int32), self.max_query_length)
+        lengths = tf.minimum(row_lengths(questions), self.max_query_length)
         before = lengths + 1 + self._vocabulary.pair_separators
         return before, questions.to_tensor(shape=[None, self.max_query_length]), lengths
 

@@ -56,7 +56,7 @@ class NextSentence(Task):
     def build_model(self, encoder):
         """Encoder inputs -> float32 `next_sentence_logits` and `probabilities`, both (batch, 2)."""
         encoder = encoder.with_outputs("pooled_output")
-        inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in encoder.input}
+        inputs = task_model.token_inputs(encoder.input)
         logits = next_sentence_head(encoder)(encoder(inputs)["pooled_output"])
         outputs = {"next_sentence_logits": logits, "probabilities": ops.softmax(logits, axis=-1)}
         return task_model.TaskModel(self, encoder, inputs, outputs)

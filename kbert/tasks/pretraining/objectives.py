@@ -6,7 +6,7 @@ from kbert.config import PretrainingConfig
 from kbert.features import NEXT_SENTENCE_LABELS, pretraining_features
 from kbert.heads import masked_lm_head as masked_lm_heads
 from kbert.heads.parts import MASKED_LM, POOLER, Part
-from kbert.late_tensorflow import keras, ops
+from kbert.late_tensorflow import ops
 from kbert.tasks import task_model
 from kbert.tasks.file_columns import signature_inputs
 from kbert.tasks.losses import correct, cross_entropies, example_weights
@@ -257,8 +257,7 @@ class SentenceOrder(Pretraining):
 
 def masked_lm_inputs(encoder) -> dict:
     """The symbolic inputs of a masked LM: those of the `BertEncoder`, and `masked_lm_positions`."""
-    names = (*encoder.input, "masked_lm_positions")
-    return {name: keras.Input((None,), dtype="int32", name=name) for name in names}
+    return task_model.token_inputs((*encoder.input, "masked_lm_positions"))
 
 
 def masked_lm_head(encoder) -> "masked_lm_heads.MaskedLMHead":

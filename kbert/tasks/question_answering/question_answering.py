@@ -4,7 +4,6 @@ from kbert.checks import require
 from kbert.features import MAX_CONTEXT, PIECE_OFFSETS, SPAN_FEATURES, Feature, encoder_features
 from kbert.heads import classification_head
 from kbert.heads.parts import token_head
-from kbert.late_tensorflow import keras
 from kbert.tasks import task_model
 from kbert.tasks.file_columns import task_files
 from kbert.tasks.losses import (
@@ -152,7 +151,7 @@ class QuestionAnswering(Task):
     def build_model(self, encoder):
         """Encoder inputs -> float32 `start_logits` and `end_logits`, both (batch, seq_length)."""
         encoder = encoder.with_outputs("sequence_output")
-        inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in encoder.input}
+        inputs = task_model.token_inputs(encoder.input)
         head = classification_head.SpanHead(encoder.config, dtype=encoder.policy, name="span")
         read = encoder(inputs)["sequence_output"]
         logits = head(read)  # (B, 2, S)

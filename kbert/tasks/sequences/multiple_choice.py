@@ -6,7 +6,7 @@ from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, Feature
 from kbert.heads import multiple_choice_head
 from kbert.heads.parts import pooled_head
 from kbert.input_pipelines import labelled_files, text_reader
-from kbert.late_tensorflow import keras, tf
+from kbert.late_tensorflow import tf
 from kbert.tasks import task_model
 from kbert.tasks.file_columns import signature_inputs, task_files
 from kbert.tasks.losses import correct, cross_entropies, example_mean, example_sum, example_weights
@@ -175,7 +175,7 @@ class MultipleChoice(Task):
     def build_model(self, encoder):
         """Encoder inputs of each choice -> float32 `logits` and `probabilities`, both (batch, choices)."""
         encoder = encoder.with_outputs("pooled_output")
-        inputs = {name: keras.Input((None, None), dtype="int32", name=name) for name in ENCODER_INPUTS}
+        inputs = task_model.token_inputs(ENCODER_INPUTS, None)
         as_batch = multiple_choice_head.ChoicesAsBatch(name="choices_as_batch")
         encoded = encoder({name: as_batch(value) for name, value in inputs.items()})
         head = multiple_choice_head.MultipleChoiceHead(

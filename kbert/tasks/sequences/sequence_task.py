@@ -10,7 +10,7 @@ from kbert.heads import classification_head
 from kbert.heads.parts import pooled_head
 from kbert.input_pipelines import text_reader
 from kbert.input_pipelines.label_names import require_label_names
-from kbert.late_tensorflow import keras, ops, tf
+from kbert.late_tensorflow import ops, tf
 from kbert.tasks import task_model
 from kbert.tasks.file_columns import RAW_SCORES, signature_inputs
 from kbert.tasks.label_losses import OF_TRAINING
@@ -110,7 +110,7 @@ class SequenceTask(Task):
     def build_model(self, encoder):
         """Encoder inputs -> what `outputs` makes of the logits."""
         encoder = encoder.with_outputs("pooled_output")
-        inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in encoder.input}
+        inputs = task_model.token_inputs(encoder.input)
         head = classification_head.ClassificationHead(
             encoder.config, len(self.labels) or 1, dtype=encoder.policy, name=_HEAD
         )

@@ -9,7 +9,6 @@ from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig
 from kbert.features import ENCODER_INPUTS, PACKED_POSITIONS, TARGET_FEATURE, Feature
 from kbert.heads import multiple_choice_head
 from kbert.heads.parts import vector_parts
-from kbert.late_tensorflow import keras
 from kbert.layers import sequence_pooling
 from kbert.tasks import task_model
 from kbert.tasks.file_columns import signature_inputs
@@ -169,12 +168,12 @@ class EmbeddingTask(Task):
     def build_model(self, encoder):
         """Encoder inputs of each text -> float32 `embeddings` (batch, texts, width)."""
         encoder = encoder.with_outputs("sequence_output")
-        inputs = {name: keras.Input((None, None), dtype="int32", name=name) for name in ENCODER_INPUTS}
+        inputs = task_model.token_inputs(ENCODER_INPUTS, None)
         as_batch = multiple_choice_head.ChoicesAsBatch(name="texts_as_batch")
         flat = {name: as_batch(value) for name, value in inputs.items()}
         if encoder.packed:
-            inputs[PACKED_POSITIONS] = keras.Input((None,), dtype="int32", name=PACKED_POSITIONS)
-            flat[PACKED_POSITIONS] = inputs[PACKED_POSITIONS]
+            packed = task_model.token_inputs([PACKED_POSITIONS])
+            inputs, flat = inputs | packed, flat | packed
         pooled = self.vectors(encoder, encoder(flat)["sequence_output"], flat["input_mask"])
         embeddings = self.grouping(dtype="float32", name="embeddings")(pooled, inputs["input_ids"])
         return task_model.TaskModel(self, encoder, inputs, {"embeddings": embeddings})

@@ -10,7 +10,7 @@ from kbert.files.json_values import shown
 from kbert.heads import bilstm_head, classification_head
 from kbert.heads.parts import token_head
 from kbert.input_pipelines.label_names import require_label_names
-from kbert.late_tensorflow import keras, ops
+from kbert.late_tensorflow import ops
 from kbert.tasks import task_model
 from kbert.tasks.file_columns import signature_inputs, task_files
 from kbert.tasks.label_losses import OF_TRAINING, OneLabelLoss
@@ -221,7 +221,7 @@ class TokenClassification(Task):
         settings, config = self.settings, encoder.config
         is_linear = settings.head == LINEAR
         encoder = encoder.with_outputs("sequence_output" if is_linear else "hidden_states")
-        inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in encoder.input}
+        inputs = task_model.token_inputs(encoder.input)
         number, policy = len(self.labels), encoder.policy
         if is_linear:
             read = encoder(inputs)["sequence_output"]
