@@ -228,13 +228,6 @@ def test_records_without_a_token_to_predict_are_made_counted_and_told(tmp_path, 
 
 
 @pytest.mark.slow
-def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path, corpus):
-    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        create_pretraining_data(*corpus, tmp_path / name, seed=seed, **SMALL)
-    assert contents(tmp_path / "a") == contents(tmp_path / "b")
-    assert contents(tmp_path / "a") != contents(tmp_path / "c")
-
-
 def test_another_vocabulary_in_the_same_place_is_not_taken_for_the_one_before(tmp_path, corpus):
     create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
     special = len(SPECIAL_TOKENS)

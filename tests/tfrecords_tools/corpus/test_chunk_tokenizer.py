@@ -136,12 +136,18 @@ def test_chunks_of_any_length_are_right_and_remembered(vocabularies):
     assert make_rows(tokenizer, lines[::-1]) == expected[::-1]
 
 
-def test_chunks_with_one_hash_are_told_apart(vocabularies, monkeypatch):
-    monkeypatch.setattr(chunk_table, "_FIRST_FACTOR", np.uint64(0))
-    monkeypatch.setattr(chunk_table, "_SECOND_FACTOR", np.uint64(1 << 50))  # length and last bytes alone
+@pytest.mark.parametrize(("module", "values"), [
+    # One hash for many chunks, of length and last bytes alone.
+    (chunk_table, {"_FIRST_FACTOR": np.uint64(0), "_SECOND_FACTOR": np.uint64(1 << 50)}),
+    # Several calls for new chunks, the first in Python, the others in the graph.
+    (chunk_tokenizer, {"_BYTES_PER_CALL": 20, "_BYTES_IN_PYTHON": 200}),
+])  # fmt: skip
+def test_many_chunks_are_right(vocabularies, monkeypatch, module, values):
+    for name, value in values.items():
+        monkeypatch.setattr(module, name, value)
     lines = [b"a b ab abc %d,%d" % (i, i * i) for i in range(100)]
-    expected = WordPieceTokenizer(vocabularies[True])(tf.constant(lines)).to_list()
-    assert make_rows(ChunkTokenizer(vocabularies[True]), lines) == expected
+    expected = WordPieceTokenizer(vocabularies[False])(tf.constant(lines)).to_list()
+    assert make_rows(ChunkTokenizer(vocabularies[False]), lines) == expected
 
 
 def test_the_table_grows(vocabularies, monkeypatch):
@@ -161,15 +167,6 @@ def test_memory_is_bounded(vocabularies, monkeypatch, limit, most):
     for start in range(100, 300, 5):
         tokenizer([b"%d" % number for number in range(start, start + 5)])
         assert len(tokenizer._known) <= 10 + 5
-
-
-def test_many_new_chunks_are_tokenized_in_several_calls(vocabularies, monkeypatch):
-    """The first in Python, the others in the graph."""
-    monkeypatch.setattr(chunk_tokenizer, "_BYTES_PER_CALL", 20)
-    monkeypatch.setattr(chunk_tokenizer, "_BYTES_IN_PYTHON", 200)
-    lines = [b"a b ab abc %d,%d" % (i, i * i) for i in range(100)]
-    expected = WordPieceTokenizer(vocabularies[False])(tf.constant(lines)).to_list()
-    assert make_rows(ChunkTokenizer(vocabularies[False]), lines) == expected
 
 
 @pytest.mark.parametrize(("size", "dtype"), [(65_536, np.uint16), (65_537, np.int32)])

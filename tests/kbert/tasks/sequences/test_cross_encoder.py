@@ -54,16 +54,6 @@ def test_a_row_becomes_a_pair_for_each_of_its_texts(tmp_path):
     assert [example.label for example in graded] == [0.5, 1.0]
 
 
-def test_a_positive_among_its_negatives_and_a_missing_column_are_named(tmp_path):
-    row = next(rows(1))
-    path = write_rows(tmp_path / "rows.jsonl", [row | {"negative_2": row["text_pair"]}])
-    with pytest.raises(ValueError, match="the positive 'the jump 0' is among its own negatives"):
-        list(NumberFiles().read_examples(path, DATASET))
-    del row["negative_2"]
-    with pytest.raises(ValueError, match="negative_2"):
-        list(NumberFiles().read_examples(write_rows(path, [row]), DATASET))
-
-
 def test_a_text_that_is_right_and_wrong_for_a_query_is_said(tmp_path, caplog):
     config, few = tiny_finetuning_config(), list(rows(8))
     task = SequenceRegression(has_negatives=True)

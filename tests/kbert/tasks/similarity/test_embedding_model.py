@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from kbert.config.pooling_config import PoolingConfig
 from kbert.encoder import BertEncoder
 from kbert.features import PACKED_POSITIONS
 from kbert.input_pipelines.packing import pack
-from kbert.input_pipelines.records.record_folders import LabelledRecords
 from kbert.layers.sequence_pooling import SequencePooling
 from kbert.tasks import TASKS
 from kbert.tasks.similarity.cosine_similarity import CosineSimilarity
@@ -125,13 +123,6 @@ def test_ranked_texts_have_the_prompts_of_queries_and_documents(text_inputs, cap
     assert ids(include_prompt=False) == [[query, document], [alone, alone]] and not caplog.text
     assert ids(include_prompt=False, prompt_lengths={"query": 2, "document": 2}) == [[alone] * 2] * 2
     assert "the tokens of the model's prompts do not count" in caplog.text
-
-
-def test_records_have_no_prompt_and_are_refused_for_a_model_that_has_one():
-    records = SimpleNamespace(directory="records", require_vocabulary=lambda *_: None)
-    LabelledRecords.check_with(records, CosineSimilarity(), 8, "run", {})
-    with pytest.raises(ValueError, match="records holds texts without the prompt 'the ', .* labelled file"):
-        LabelledRecords.check_with(records, CosineSimilarity().with_pooling(PROMPTED), 8, "run", {})
 
 
 def test_tokens_of_the_default_prompt_do_not_count_in_training(encoder, batch):
