@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
 
 from kbert.bounds import Bounds
-from kbert.checks import CheckedSettings, require
+from kbert.checks import CheckedSettings, Share, require
 from kbert.files.json_values import shown
 from kbert.tasks.label_losses import LabelLossSettings
 from kbert.tasks.temperature import CalibrationSettings
@@ -70,13 +70,8 @@ class OneLabelSettings(LabelSettings):
     threshold: "f1" of the positive label, or "accuracy".
     """
 
-    threshold: float | None = None
+    threshold: Share | None = None
     threshold_metric: ThresholdMetric = "f1"
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.threshold is not None:
-            check_threshold("threshold", self.threshold)
 
     def check_labels(self, labels):
         super().check_labels(labels)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kbert.checks import CheckedSettings
 from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig
 from kbert.features import ENCODER_INPUTS, PACKED_POSITIONS, TARGET_FEATURE, Feature
 from kbert.heads import multiple_choice_head
@@ -22,7 +23,7 @@ from kbert.tasks.task import CheckpointKind, ExampleFeatures, Task
 
 
 @dataclass(frozen=True)
-class EmbeddingSettings:
+class EmbeddingSettings(CheckedSettings):
     """How one vector is made of a text.
 
     `pooling` is "mean", "cls", "max", "mean_sqrt_len", "weightedmean" or "lasttoken", or several, such as
@@ -40,6 +41,7 @@ class EmbeddingSettings:
 
     def __post_init__(self):
         object.__setattr__(self, "matryoshka_dims", tuple(self.matryoshka_dims))  # Keras's files hold lists
+        super().__post_init__()
         require_dims(self.matryoshka_dims)
         if self.pooling is not None:
             PoolingConfig(self.pooling)  # raises an error for an unknown mode

@@ -2,9 +2,9 @@
 
 import functools
 from dataclasses import dataclass
+from typing import Annotated
 
-from kbert.bounds import LARGEST_FLOAT32
-from kbert.checks import require
+from kbert.bounds import LARGEST_FLOAT32, Bounds
 from kbert.cli.warn_once import warn_once
 from kbert.config.vectors_config import TEXT_TASKS
 from kbert.late_tensorflow import ops
@@ -24,12 +24,8 @@ class RankingSettings(EmbeddingSettings):
     the other direction: which query belongs to each positive.
     """
 
-    scale: float = 20.0
+    scale: Annotated[float, Bounds(above=0, largest=LARGEST_FLOAT32)] = 20.0
     symmetric: bool = False
-
-    def __post_init__(self):
-        super().__post_init__()
-        require(0 < self.scale <= LARGEST_FLOAT32, f"scale={self.scale:g} must be a positive, finite number.")
 
 
 class MultipleNegativesRanking(InBatchTask):

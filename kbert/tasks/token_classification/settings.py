@@ -1,14 +1,17 @@
 """The settings of token classification, and which of the encoder's layers its head reads."""
 
 from dataclasses import dataclass
+from typing import Annotated, Literal, get_args
 
+from kbert.bounds import Bounds
 from kbert.checks import require
 from kbert.config import EncoderConfig
 from kbert.files.json_values import shown
 from kbert.heads.parts import Part
 from kbert.tasks.label_losses import LabelLossSettings
 
-LINEAR, BILSTM = "linear", "bilstm"
+Head = Literal["linear", "bilstm"]
+LINEAR, BILSTM = get_args(Head)
 TAGGER, MIX = "bilstm_tagger", "scalar_mix"
 _WIDEST = 65_536
 # Name -> the layers, counted from the last, in the order of the BERT paper's table 7; of all, their number is
@@ -39,22 +42,17 @@ class TokenClassificationSettings(LabelLossSettings):
     """
 
     document_context: bool = False
-    doc_stride: int | None = None
-    head: str = LINEAR
+    doc_stride: Annotated[int, Bounds(above=0)] | None = None
+    head: Head = LINEAR
     layers: str = "last"
     lstm_size: int = 768
 
     def __post_init__(self):
         super().__post_init__()
         require(
-            self.doc_stride is None or self.doc_stride > 0, f"doc_stride={self.doc_stride} must be positive."
+            self.layers in LAYERS,
+            f"task_settings.layers={shown(self.layers)} is not known; choose one of {', '.join(LAYERS)}.",
         )
-        for name, known in (("head", (LINEAR, BILSTM)), ("layers", LAYERS)):
-            value = getattr(self, name)
-            require(
-                value in known,
-                f"task_settings.{name}={shown(value)} is not known; choose one of {', '.join(known)}.",
-            )
         require(
             self.head == BILSTM or self.layers == "last",
             f"task_settings.layers={shown(self.layers)} is for a BiLSTM, and the linear head reads the last: "
