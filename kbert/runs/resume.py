@@ -8,7 +8,7 @@ import re
 from absl import logging
 
 from kbert.config import to_dict
-from kbert.runs.checkpoint import list_checkpoints
+from kbert.runs import checkpoint  # late: it loads NumPy, which --help has no use for
 from kbert.tasks import TASKS
 
 # Settings that may change when a run is resumed, those of phases as well. The first do not change its
@@ -70,7 +70,11 @@ def require_same_run(run, config, details: dict):
                 f"since{drew}. Restore the data to resume it, or choose a new folder."
             )
         differing.append("the content of its training data")
-    if recorded_digest and digest not in (None, recorded_digest) and not list_checkpoints(run.checkpoints):
+    if (
+        recorded_digest
+        and digest not in (None, recorded_digest)
+        and not checkpoint.list_checkpoints(run.checkpoints)
+    ):
         differing.append("the content of its init_checkpoint")
     if not differing:
         _warn_of_changes(run.path, recorded, current)
