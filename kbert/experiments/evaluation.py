@@ -2,13 +2,15 @@
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Union
 
 from kbert.bounds import Bounds
+from kbert.checkpoints import formats
 from kbert.checks import require, require_single, with_checked_arguments
 from kbert.config import FinetuningConfig, config_with_settings
 from kbert.experiments import evaluation_run, show_lines
-from kbert.files.output_path import require_local
+from kbert.files.output_path import check_output_file, require_local
 from kbert.inference import loading
 from kbert.input_pipelines.data_files import LabelledData, data_as_files
 from kbert.runs.columns_of_run import require_columns_of_model
@@ -78,16 +80,18 @@ def evaluate(
         bool(html_file) or html_examples == MOST_EXAMPLES,
         f"html_examples={html_examples} are those of html_file, which is not given; give both or neither.",
     )
-    require_local(html_file)
     require_local(predictions_dir)
+    model_path = getattr(run_dir, "path", getattr(run_dir, "source", run_dir))
     config = None if config is None else config_with_settings(FinetuningConfig, config, {})
     for_runs = {"keep_chosen": keep_chosen, "checkpoint": checkpoint, "split": split == "dev"}
     needs_run = next((name for name, value in for_runs.items() if value), "")
     with data_as_files({"the data": eval_file}) as (eval_file,):
         require_single({"eval_file (labelled examples)": eval_file, "input_dir (records)": input_dir})
         if eval_file:
-            path = getattr(run_dir, "path", getattr(run_dir, "source", run_dir))
-            require_columns_of_model(eval_file, path, config)
+            require_columns_of_model(eval_file, model_path, config)
+        if html_file:
+            read = [*filter(None, (eval_file, input_dir)), *formats.kept_files(model_path)]
+            check_output_file(Path(html_file), read, overwrite=True)
         loaded = loading.open_model(run_dir, do_lower_case, allow_unmatched, checkpoint, needs_run=needs_run)
         loaded = loaded.for_files(config, eval_file)
         outputs = evaluation_run.Outputs(predictions_dir, keep_chosen, html_file, html_examples)

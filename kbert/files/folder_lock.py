@@ -57,26 +57,22 @@ def lock_folder(folder: str | Path):
             )
         if locked is None:
             _warn("the file system of %s has no locks: make sure that no other process works there.", folder)
-        _name_holder(file)
+        else:
+            _name_holder(file)
     except BaseException:
         file.close()
         raise
     return file
 
 
-def names_another_process(folder: str | Path) -> bool:
-    """Whether the lock file of a folder that this process locked names another: it is another's folder now.
+def lock_holder(folder: str | Path) -> str | None:
+    """The process that the lock file of a folder names; None without a whole name.
 
-    Names are compared, not inodes, which some network file systems change. A file without a whole name (of a
-    full disk, or removed by hand) says nothing.
+    There is none where the file system has no locks, where the disk was full, or after `rm`.
     """
     path = Path(folder) / LOCK_FILE
     name = path.read_text("utf-8") if path.is_file() else ""
-    return name.endswith("\n") and name != _own_name()
-
-
-def _own_name():
-    return f"process {os.getpid()} on {socket.gethostname()}\n"
+    return name.strip() if name.endswith("\n") else None
 
 
 def _open_no_link(path, mode):
@@ -93,7 +89,7 @@ def _name_holder(file):
     """Writes this process's name into the lock file. On a full disk the lock holds without a name."""
     try:
         file.truncate(0)
-        file.write(_own_name().encode())
+        file.write(f"process {os.getpid()} on {socket.gethostname()}\n".encode())
     except OSError as error:
         _warn("%s could not be written (%s)", file.name, error.strerror)
 

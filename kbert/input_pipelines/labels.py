@@ -47,7 +47,11 @@ _HEADS_OF_TEXTS = frozenset(
     "content title message premise hypothesis query anchor document passage positive answer".split()
 )
 # The heads of labels that say beside two texts whether they belong together.
-PAIR_LABELS = ("label", "labels", "score")
+_PAIR_LABELS = (
+    "label labels score is_duplicate is_relevant gold_label similarity similarity_score relevance "
+    "relatedness_score entailment_judgment quality"
+).split()
+PAIR_LABELS = tuple(head for name in _PAIR_LABELS for head in (name, name.capitalize(), name.upper()))
 _NAME = re.compile(r"[^\W\d]\w*")  # a name of a column that stands in no list
 _FEW_ROWS = 20  # of which any may have a label and a text of one word alone
 

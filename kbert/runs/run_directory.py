@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from kbert.checks import require, with_checked_values
 from kbert.config import TrainingConfig, from_dict, to_dict
-from kbert.files.folder_lock import LOCK_FILE, lock_folder, names_another_process
+from kbert.files.folder_lock import LOCK_FILE, lock_folder, lock_holder
 from kbert.files.json_file import read_json_object, require_known_format
 from kbert.files.json_values import json_count
 from kbert.files.output_path import require_local
@@ -68,7 +68,8 @@ class RunDirectory:
 
     @with_checked_values
     def __init__(self, path: str | Path):
-        self.path, self._is_locked = Path(os.path.expanduser(path)), False
+        self.path = Path(os.path.expanduser(path))
+        self._holder: str | None = None  # the name of this process, where it holds the lock
         if not holds_run(self.path):
             raise ValueError(f"{path} holds no kbert run (no run.json); give the folder of a run.")
         try:
@@ -146,16 +147,19 @@ class RunDirectory:
           BlockingIOError: when another process trains in it.
         """
         lock = lock_folder(self.path)
-        self._is_locked = True
+        self._holder = lock_holder(self.path)
         return lock
 
     def require_own(self):
-        """Raises FileNotFoundError where the folder that `lock` locked was removed, renamed or replaced."""
-        if self._is_locked and (not holds_run(self.path) or names_another_process(self.path)):
-            raise FileNotFoundError(
-                f"{self.path} was removed, renamed or replaced while this process trained in it; nothing "
-                "more is written there. Where it was renamed, the same command with its new name as run_dir "
-                "goes on from its last checkpoint."
+        """Raises BlockingIOError where the folder that `lock` locked was replaced by that of another process.
+
+        Names are compared, not inodes, which some network file systems change.
+        """
+        holder = lock_holder(self.path)
+        if self._holder and holder not in (None, self._holder):
+            raise BlockingIOError(
+                f"{self.path} was replaced by the run of {holder} while this process trained in it; nothing "
+                "more is written there."
             )
 
     @property

@@ -1,5 +1,6 @@
 """A model + a collection of queries, texts and judgments -> how well it finds what is relevant."""
 
+import itertools
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Union
@@ -7,11 +8,12 @@ from typing import TYPE_CHECKING, Union
 from absl import logging
 
 from kbert import extras
+from kbert.checkpoints import formats
 from kbert.checks import with_checked_arguments
 from kbert.experiments import show_lines
 from kbert.experiments.retrieval import failures, retrievers, search
 from kbert.experiments.retrieval.collection import read_collection
-from kbert.files.output_path import require_local
+from kbert.files.output_path import check_output_file, require_local
 from kbert.inference import loading, text_answers
 from kbert.reports import evaluation_page
 from kbert.tasks import ranking_scores
@@ -67,8 +69,12 @@ def evaluate_retrieval(
       1.0
     """
     show_lines()
-    require_local(html_file)
     require_local(vectors_dir)
+    if html_file:
+        models = [getattr(model, "source", model) for model in (run_dir, retriever)]
+        kept = itertools.chain.from_iterable(map(formats.kept_files, models))
+        files = map(Path, (corpus_file, queries_file, qrels_file))
+        check_output_file(Path(html_file), [*files, *kept], overwrite=True)
     collection = read_collection(Path(corpus_file), Path(queries_file), Path(qrels_file))
     ranking = _ranking(make_retriever(run_dir, retriever, vectors_dir), collection)
     every = search.scores_of_queries(ranking, collection.judgments)

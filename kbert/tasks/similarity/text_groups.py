@@ -14,8 +14,8 @@ from kbert.input_pipelines.label_lists import listed_words
 from kbert.input_pipelines.labels import PAIR_LABELS, NoLabel, number_label, plain_number
 from kbert.tasks.files import ROW_SETTINGS, Files
 
-# Columns of negatives: of kbert hard-negatives, of sentence-transformers, of FlagEmbedding.
-_NEGATIVES = re.compile(r"negative_\d+|negatives?|neg")
+# Columns of negatives: of kbert hard-negatives, of sentence-transformers, of FlagEmbedding, of people.
+_NEGATIVES = re.compile(r"(hard[-_ ]?)?neg(ative)?s?[-_ ]?\d*", re.IGNORECASE)
 
 
 class TextGroup(NamedTuple):

@@ -41,6 +41,14 @@ def test_a_checkpoint_that_is_saved_in_the_meantime_changes_nothing(
     assert f"step {step}" in shown and f"step {step + 7}" not in shown
 
 
+def test_a_page_replaces_nothing_that_is_read(finetuned_run, labelled_files):
+    for file in (labelled_files[1], finetuned_run.path / "run.json"):
+        before = file.read_bytes()
+        with pytest.raises(ValueError, match="is the input"):
+            evaluate(finetuned_run, labelled_files[1], html_file=file)
+        assert file.read_bytes() == before
+
+
 @pytest.mark.long
 def test_a_page_shows_the_task_that_answered(finetuned_run, labelled_files, tmp_path, monkeypatch):
     """Not the one with the thresholds and the temperature that it chose."""

@@ -100,27 +100,36 @@ def test_a_disk_that_stays_full_loses_the_best_and_says_so(tmp_path, monkeypatch
     assert RunDirectory(tmp_path / "short").checkpoint("best").name == "step-00000004"
 
 
-@pytest.mark.parametrize("is_replaced", [False, True])
-def test_a_run_that_was_moved_away_is_not_written_over(tmp_path, monkeypatch, is_replaced):
-    """Neither is the run of another process that begins at its place, nor made anew without its files."""
+def test_a_run_of_another_process_in_its_place_is_left_alone(tmp_path, monkeypatch):
+    save, path, moved = checkpoint.save_checkpoint, tmp_path / "run", tmp_path / "moved"
+
+    def save_and_replace(*arguments, **options):
+        save(*arguments, **options)
+        path.rename(moved)
+        shutil.copytree(moved, path)
+        (path / ".lock").write_text("process 1 on another\n")
+
+    monkeypatch.setattr(checkpoint, "save_checkpoint", save_and_replace)
+    with pytest.raises(BlockingIOError, match="was replaced by the run of process 1 on another"):
+        one_weight.train_one_weight(path)
+    assert_same_runs(RunDirectory(path), RunDirectory(moved))
+
+
+def test_a_run_that_was_moved_away_is_not_made_anew(tmp_path, monkeypatch, caplog):
+    """It goes on until a checkpoint has to be written: the disk may come back."""
     save, path, moved = checkpoint.save_checkpoint, tmp_path / "run", tmp_path / "moved"
 
     def save_and_move(*arguments, **options):
         save(*arguments, **options)
         path.rename(moved)
-        if is_replaced:
-            shutil.copytree(moved, path)
-            (path / ".lock").write_text("process 1 on another\n")
 
     monkeypatch.setattr(checkpoint, "save_checkpoint", save_and_move)
-    with pytest.raises(FileNotFoundError, match="was removed, renamed or replaced while this process"):
-        one_weight.train_one_weight(path)
-    if is_replaced:
-        assert_same_runs(RunDirectory(path), RunDirectory(moved))
-    assert path.exists() == is_replaced
+    with pytest.raises(FileNotFoundError, match="was removed or renamed while this process"):
+        one_weight.train_one_weight(path, num_steps=12)
+    assert "CHECKPOINT NOT WRITTEN at step 8" in caplog.text and not path.exists()
     monkeypatch.setattr(checkpoint, "save_checkpoint", save)
-    again, resumed = one_weight.train_one_weight(moved)
-    metrics, run = one_weight.train_one_weight(tmp_path / "undisturbed")
+    again, resumed = one_weight.train_one_weight(moved, num_steps=12)
+    metrics, run = one_weight.train_one_weight(tmp_path / "undisturbed", num_steps=12)
     assert again == metrics
     assert_same_runs(resumed, run)
 

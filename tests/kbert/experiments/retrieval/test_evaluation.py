@@ -34,6 +34,13 @@ def test_metrics_are_means_over_queries(files, tmp_path):
     assert "2 queries in 5 texts" in page and "what rolls" in page and "Queries that fail" in page
 
 
+def test_a_page_replaces_nothing_that_is_read(files):
+    before = files[1].read_bytes()
+    with pytest.raises(ValueError, match="is the input"):
+        evaluation.evaluate_retrieval("letters", *files, html_file=files[1])
+    assert files[1].read_bytes() == before
+
+
 def test_bm25_is_the_baseline_and_a_model_of_its_own(files, monkeypatch):
     pytest.importorskip("bm25s")
     beside = evaluation.evaluate_retrieval("letters", *files)

@@ -236,7 +236,7 @@ def test_no_file_of_a_model_is_replaced(files, tmp_path, name):
         )
 
 
-@pytest.mark.parametrize("column", ["label", "score"])
+@pytest.mark.parametrize("column", ["label", "is_duplicate"])
 def test_labelled_pairs_are_refused(files, column):
     with open(files[0], "a") as pairs:
         pairs.write(json.dumps({"text": "abc", "text_pair": "xyz", column: 0}) + "\n")
