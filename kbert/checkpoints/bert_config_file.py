@@ -6,8 +6,6 @@ only its own are used, and the epsilon of layer norms is always 1e-12.
 
 import dataclasses
 
-from absl import logging
-
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
 from kbert.config.presets import UNUSED_BERT_KEYS
@@ -66,11 +64,10 @@ def read_encoder(values: dict, path, report: Report) -> EncoderConfig:
         )
     unknown = sorted(values.keys() - known - {_ENCODER, *_UNUSED, *UNUSED_BERT_KEYS})
     if unknown:
-        sentence = (
-            f"{path}: no code of BERT's knows {', '.join(map(shown_name, unknown[:8]))}, nor does kbert"
+        report.warn(
+            f"{path}: no code of BERT's knows {', '.join(map(shown_name, unknown[:8]))}, nor does kbert",
+            "; if it changes answers, these are not the model's",
         )
-        report.note(sentence)
-        logging.warning("%s; if it changes answers, these are not the model's.", sentence)
     return from_dict(EncoderConfig, encoder | own, where=str(path))
 
 

@@ -8,8 +8,6 @@ import math
 import re
 from pathlib import Path
 
-from absl import logging
-
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.bert_config_file import (
     CONFIG_FILE,
@@ -219,12 +217,11 @@ def _refuse_taggers(stored, own, report):
             if stored.tensors.pop(name, None) is not None:
                 report.left_over.append((stored.original(name), "the head of a tagger; allowed"))
     elif not (pooler or "labels" in own):
-        sentence = (
+        report.warn(
             f"{report.path}: {_OUTPUTS[0]} is read as run_classifier.py's head; that of a tagger, such as "
-            "BioBERT's run_ner.py, has the same names"
+            "BioBERT's run_ner.py, has the same names",
+            ", and is no classifier of texts",
         )
-        report.note(sentence)
-        logging.warning("%s, and is no classifier of texts.", sentence)
 
 
 def read_tensors(prefix: Path, kind: str) -> dict[str, StoredTensor]:

@@ -11,8 +11,6 @@ are in official/nlp/bert/tf2_encoder_checkpoint_converter.py.
 import re
 from pathlib import Path
 
-from absl import logging
-
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.bert_config_file import CONFIG_FILE, PROBLEM_TYPE, read_encoder, read_problem_type
 from kbert.checkpoints.conversion.checks import check_sizes, decide_casing
@@ -214,12 +212,10 @@ def _name_old_head(stored, keys, report):
     head = "span" if is_pair else "token_classification" if body else "classification"
     head = "classification" if pooler else head
     if not (body or pooler):
-        sentence = (
+        report.warn(
             f"{report.path}: a classifier of texts, a tagger and a span labeler of Model Garden's first "
             f"releases have the same names, and no optimizer's slots tell which it is; read as {head}"
         )
-        report.note(sentence)
-        logging.warning("%s.", sentence)
     for name in [name for name in stored.tensors if name.startswith(_OLD_HEAD)]:
         own = name.replace(_OLD_HEAD, f"{head}/logits/")
         stored.tensors[own] = stored.tensors.pop(name)

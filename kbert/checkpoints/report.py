@@ -6,6 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from absl import logging
+
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_texts, shown, shown_name
 from kbert.files.output_path import other_files
@@ -58,6 +60,11 @@ class Report:
     def note(self, sentence: str):
         if sentence not in self.notes:
             self.notes.append(sentence)
+
+    def warn(self, sentence: str, advice: str = ""):
+        """Notes what may change answers, and logs it with what to do, which goes on with the sentence."""
+        self.note(sentence)
+        logging.warning("%s%s.", sentence, advice)
 
     def allows(self, name: str) -> bool:
         """Whether the user lets this tensor or setting differ."""

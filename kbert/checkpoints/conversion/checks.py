@@ -1,7 +1,5 @@
 """What must agree before a tensor is read or written: casing, sizes, and settings that a format may lack."""
 
-from absl import logging
-
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig
@@ -65,8 +63,7 @@ def decide_casing(
     if contradiction.is_certain:
         report.conflict("do_lower_case", sentence)
     else:
-        report.note(sentence)
-        logging.warning("%s.", sentence)
+        report.warn(sentence)
     return vocabulary
 
 

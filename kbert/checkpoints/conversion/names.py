@@ -10,6 +10,7 @@ ModernBertModel and their heads; the variables of keras_hub's BertBackbone, Bert
 BertMaskedLM; those of Model Garden's official/nlp/modeling.
 """
 
+import itertools
 from typing import NamedTuple
 
 
@@ -40,6 +41,22 @@ def _keras_layer_norm(kbert, tensorflow):
     return NameRow(f"{kbert}/gamma", f"{tensorflow}/gamma"), NameRow(f"{kbert}/beta", f"{tensorflow}/beta")
 
 
+# The parts of a layer that every format has, in the order in which `_block` takes their names.
+_PARTS = (
+    "attention/query", "attention/key", "attention/value", "attention/output", "attention_layer_norm",
+    "feed_forward/intermediate", "feed_forward/output", "feed_forward_layer_norm",
+)  # fmt: skip
+
+
+def _block(dense, layer_norm, prefix, names):
+    """The rows of a layer: `prefix` stands before the names of its `_PARTS`, with spaces between them."""
+    made = (
+        (layer_norm if part.endswith("norm") else dense)(f"layer_{{layer}}/{part}", f"{prefix}{name}")
+        for part, name in zip(_PARTS, names.split(), strict=True)
+    )
+    return tuple(itertools.chain.from_iterable(made))
+
+
 # ------------------------------------------------------------------------------------ Google TF1
 
 
@@ -50,21 +67,19 @@ def _tf1_output(kbert, google):
     )
 
 
-_TF1_LAYER = "bert/encoder/layer_{layer}"
 GOOGLE_TF1 = {
     "body": (
         NameRow("embeddings/word_embeddings", "bert/embeddings/word_embeddings"),
         NameRow("embeddings/position_embeddings", "bert/embeddings/position_embeddings"),
         NameRow("embeddings/token_type_embeddings", "bert/embeddings/token_type_embeddings"),
         *_keras_layer_norm("embeddings/layer_norm", "bert/embeddings/LayerNorm"),
-        *_keras_dense("layer_{layer}/attention/query", f"{_TF1_LAYER}/attention/self/query"),
-        *_keras_dense("layer_{layer}/attention/key", f"{_TF1_LAYER}/attention/self/key"),
-        *_keras_dense("layer_{layer}/attention/value", f"{_TF1_LAYER}/attention/self/value"),
-        *_keras_dense("layer_{layer}/attention/output", f"{_TF1_LAYER}/attention/output/dense"),
-        *_keras_layer_norm("layer_{layer}/attention_layer_norm", f"{_TF1_LAYER}/attention/output/LayerNorm"),
-        *_keras_dense("layer_{layer}/feed_forward/intermediate", f"{_TF1_LAYER}/intermediate/dense"),
-        *_keras_dense("layer_{layer}/feed_forward/output", f"{_TF1_LAYER}/output/dense"),
-        *_keras_layer_norm("layer_{layer}/feed_forward_layer_norm", f"{_TF1_LAYER}/output/LayerNorm"),
+        *_block(
+            _keras_dense,
+            _keras_layer_norm,
+            "bert/encoder/layer_{layer}/",
+            "attention/self/query attention/self/key attention/self/value attention/output/dense "
+            "attention/output/LayerNorm intermediate/dense output/dense output/LayerNorm",
+        ),
     ),
     "pooler": _keras_dense("pooler/dense", "bert/pooler/dense"),
     "masked_lm": (
@@ -79,7 +94,6 @@ GOOGLE_TF1 = {
 
 # --------------------------------------------------------------------------------- Hugging Face
 
-_HF_LAYER = "encoder.layer.{layer}"
 # Without the prefix "bert." that the encoder's names have in models with a head.
 HUGGING_FACE = {
     "body": (
@@ -87,14 +101,13 @@ HUGGING_FACE = {
         NameRow("embeddings/position_embeddings", "embeddings.position_embeddings.weight"),
         NameRow("embeddings/token_type_embeddings", "embeddings.token_type_embeddings.weight"),
         *_layer_norm("embeddings/layer_norm", "embeddings.LayerNorm"),
-        *_dense("layer_{layer}/attention/query", f"{_HF_LAYER}.attention.self.query"),
-        *_dense("layer_{layer}/attention/key", f"{_HF_LAYER}.attention.self.key"),
-        *_dense("layer_{layer}/attention/value", f"{_HF_LAYER}.attention.self.value"),
-        *_dense("layer_{layer}/attention/output", f"{_HF_LAYER}.attention.output.dense"),
-        *_layer_norm("layer_{layer}/attention_layer_norm", f"{_HF_LAYER}.attention.output.LayerNorm"),
-        *_dense("layer_{layer}/feed_forward/intermediate", f"{_HF_LAYER}.intermediate.dense"),
-        *_dense("layer_{layer}/feed_forward/output", f"{_HF_LAYER}.output.dense"),
-        *_layer_norm("layer_{layer}/feed_forward_layer_norm", f"{_HF_LAYER}.output.LayerNorm"),
+        *_block(
+            _dense,
+            _layer_norm,
+            "encoder.layer.{layer}.",
+            "attention.self.query attention.self.key attention.self.value attention.output.dense "
+            "attention.output.LayerNorm intermediate.dense output.dense output.LayerNorm",
+        ),
     ),
     "pooler": _dense("pooler/dense", "pooler.dense"),
     "masked_lm": (
@@ -109,21 +122,19 @@ HUGGING_FACE = {
     "span": _dense("span/dense", "qa_outputs"),
 }
 
-_DISTIL_LAYER = "transformer.layer.{layer}"
 # Without the prefix "distilbert.". No segment table; what stands for a pooler belongs to the heads.
 DISTILBERT = {
     "body": (
         NameRow("embeddings/word_embeddings", "embeddings.word_embeddings.weight"),
         NameRow("embeddings/position_embeddings", "embeddings.position_embeddings.weight"),
         *_layer_norm("embeddings/layer_norm", "embeddings.LayerNorm"),
-        *_dense("layer_{layer}/attention/query", f"{_DISTIL_LAYER}.attention.q_lin"),
-        *_dense("layer_{layer}/attention/key", f"{_DISTIL_LAYER}.attention.k_lin"),
-        *_dense("layer_{layer}/attention/value", f"{_DISTIL_LAYER}.attention.v_lin"),
-        *_dense("layer_{layer}/attention/output", f"{_DISTIL_LAYER}.attention.out_lin"),
-        *_layer_norm("layer_{layer}/attention_layer_norm", f"{_DISTIL_LAYER}.sa_layer_norm"),
-        *_dense("layer_{layer}/feed_forward/intermediate", f"{_DISTIL_LAYER}.ffn.lin1"),
-        *_dense("layer_{layer}/feed_forward/output", f"{_DISTIL_LAYER}.ffn.lin2"),
-        *_layer_norm("layer_{layer}/feed_forward_layer_norm", f"{_DISTIL_LAYER}.output_layer_norm"),
+        *_block(
+            _dense,
+            _layer_norm,
+            "transformer.layer.{layer}.",
+            "attention.q_lin attention.k_lin attention.v_lin attention.out_lin sa_layer_norm ffn.lin1 "
+            "ffn.lin2 output_layer_norm",
+        ),
     ),
     "masked_lm": (
         *_dense("masked_lm/transform", "vocab_transform"),
@@ -174,31 +185,27 @@ MPNET = ROBERTA | {
         NameRow("embeddings/position_embeddings", "embeddings.position_embeddings.weight"),
         NameRow("embeddings/position_bias/relative_attention_bias", "encoder.relative_attention_bias.weight"),
         *_layer_norm("embeddings/layer_norm", "embeddings.LayerNorm"),
-        *_dense("layer_{layer}/attention/query", f"{_HF_LAYER}.attention.attn.q"),
-        *_dense("layer_{layer}/attention/key", f"{_HF_LAYER}.attention.attn.k"),
-        *_dense("layer_{layer}/attention/value", f"{_HF_LAYER}.attention.attn.v"),
-        *_dense("layer_{layer}/attention/output", f"{_HF_LAYER}.attention.attn.o"),
-        *_layer_norm("layer_{layer}/attention_layer_norm", f"{_HF_LAYER}.attention.LayerNorm"),
-        *_dense("layer_{layer}/feed_forward/intermediate", f"{_HF_LAYER}.intermediate.dense"),
-        *_dense("layer_{layer}/feed_forward/output", f"{_HF_LAYER}.output.dense"),
-        *_layer_norm("layer_{layer}/feed_forward_layer_norm", f"{_HF_LAYER}.output.LayerNorm"),
+        *_block(
+            _dense,
+            _layer_norm,
+            "encoder.layer.{layer}.",
+            "attention.attn.q attention.attn.k attention.attn.v attention.attn.o attention.LayerNorm "
+            "intermediate.dense output.dense output.LayerNorm",
+        ),
     ),
 }
 
-_MODERN_LAYER = "layers.{layer}"
 # Without the prefix "model.". Query, key and value are one tensor there, see `split_projections`.
 MODERNBERT = {
     "body": (
         NameRow("embeddings/word_embeddings", "embeddings.tok_embeddings.weight"),
         *_layer_norm("embeddings/layer_norm", "embeddings.norm"),
-        *_dense("layer_{layer}/attention/query", f"{_MODERN_LAYER}.attn.Wqkv.query"),
-        *_dense("layer_{layer}/attention/key", f"{_MODERN_LAYER}.attn.Wqkv.key"),
-        *_dense("layer_{layer}/attention/value", f"{_MODERN_LAYER}.attn.Wqkv.value"),
-        *_dense("layer_{layer}/attention/output", f"{_MODERN_LAYER}.attn.Wo"),
-        *_layer_norm("layer_{layer}/attention_layer_norm", f"{_MODERN_LAYER}.attn_norm"),
-        *_dense("layer_{layer}/feed_forward/intermediate", f"{_MODERN_LAYER}.mlp.Wi"),
-        *_dense("layer_{layer}/feed_forward/output", f"{_MODERN_LAYER}.mlp.Wo"),
-        *_layer_norm("layer_{layer}/feed_forward_layer_norm", f"{_MODERN_LAYER}.mlp_norm"),
+        *_block(
+            _dense,
+            _layer_norm,
+            "layers.{layer}.",
+            "attn.Wqkv.query attn.Wqkv.key attn.Wqkv.value attn.Wo attn_norm mlp.Wi mlp.Wo mlp_norm",
+        ),
         *_layer_norm("layer_{last}/final_layer_norm", "final_norm"),
     ),
     "pooler": (*_dense("pooler/dense", "head.dense"), *_layer_norm("pooler/layer_norm", "head.norm")),
@@ -220,7 +227,6 @@ MODERNBERT = {
 
 # ------------------------------------------------------------------------------------ KerasHub
 
-_KH_LAYER = "transformer_layer_{layer}"
 # Paths of the variables. Attention kernels have an axis for the heads there: (hidden, heads, head size), and
 # (heads, head size, hidden) for the output. The order of the numbers is the same.
 KERAS_HUB = {
@@ -229,16 +235,14 @@ KERAS_HUB = {
         NameRow("embeddings/position_embeddings", "position_embedding/embeddings"),
         NameRow("embeddings/token_type_embeddings", "segment_embedding/embeddings"),
         *_keras_layer_norm("embeddings/layer_norm", "embeddings_layer_norm"),
-        *_keras_dense("layer_{layer}/attention/query", f"{_KH_LAYER}/self_attention_layer/query"),
-        *_keras_dense("layer_{layer}/attention/key", f"{_KH_LAYER}/self_attention_layer/key"),
-        *_keras_dense("layer_{layer}/attention/value", f"{_KH_LAYER}/self_attention_layer/value"),
-        *_keras_dense("layer_{layer}/attention/output", f"{_KH_LAYER}/self_attention_layer/attention_output"),
-        *_keras_layer_norm("layer_{layer}/attention_layer_norm", f"{_KH_LAYER}/self_attention_layer_norm"),
-        *_keras_dense(
-            "layer_{layer}/feed_forward/intermediate", f"{_KH_LAYER}/feedforward_intermediate_dense"
+        *_block(
+            _keras_dense,
+            _keras_layer_norm,
+            "transformer_layer_{layer}/",
+            "self_attention_layer/query self_attention_layer/key self_attention_layer/value "
+            "self_attention_layer/attention_output self_attention_layer_norm "
+            "feedforward_intermediate_dense feedforward_output_dense feedforward_layer_norm",
         ),
-        *_keras_dense("layer_{layer}/feed_forward/output", f"{_KH_LAYER}/feedforward_output_dense"),
-        *_keras_layer_norm("layer_{layer}/feed_forward_layer_norm", f"{_KH_LAYER}/feedforward_layer_norm"),
     ),
     "pooler": _keras_dense("pooler/dense", "pooled_dense"),
     "masked_lm": (
@@ -251,7 +255,6 @@ KERAS_HUB = {
 
 # ------------------------------------------------------------------------------------ Model Garden
 
-_MG_LAYER = "transformer/layer_{layer}"
 # Full names of the variables of Model Garden's BertEncoder, so also of TF Hub's; heads by their position.
 # The attention kernels have an axis for the heads, as KerasHub's.
 MODEL_GARDEN = {
@@ -261,14 +264,13 @@ MODEL_GARDEN = {
         NameRow("embeddings/token_type_embeddings", "type_embeddings/embeddings"),
         *_keras_layer_norm("embeddings/layer_norm", "embeddings/layer_norm"),
         *_keras_dense("embeddings/projection", "embedding_projection"),
-        *_keras_dense("layer_{layer}/attention/query", f"{_MG_LAYER}/self_attention/query"),
-        *_keras_dense("layer_{layer}/attention/key", f"{_MG_LAYER}/self_attention/key"),
-        *_keras_dense("layer_{layer}/attention/value", f"{_MG_LAYER}/self_attention/value"),
-        *_keras_dense("layer_{layer}/attention/output", f"{_MG_LAYER}/self_attention/attention_output"),
-        *_keras_layer_norm("layer_{layer}/attention_layer_norm", f"{_MG_LAYER}/self_attention_layer_norm"),
-        *_keras_dense("layer_{layer}/feed_forward/intermediate", f"{_MG_LAYER}/intermediate"),
-        *_keras_dense("layer_{layer}/feed_forward/output", f"{_MG_LAYER}/output"),
-        *_keras_layer_norm("layer_{layer}/feed_forward_layer_norm", f"{_MG_LAYER}/output_layer_norm"),
+        *_block(
+            _keras_dense,
+            _keras_layer_norm,
+            "transformer/layer_{layer}/",
+            "self_attention/query self_attention/key self_attention/value self_attention/attention_output "
+            "self_attention_layer_norm intermediate output output_layer_norm",
+        ),
     ),
     "pooler": _keras_dense("pooler/dense", "pooler_transform"),
     "masked_lm": (

@@ -6,8 +6,6 @@ and for a folder that says nothing, transformers' pipelines/text_classification.
 
 from pathlib import Path
 
-from absl import logging
-
 from kbert.checkpoints.report import Report
 from kbert.files.json_values import json_value, shown
 
@@ -47,14 +45,11 @@ def find_activation(
             return None
         if kind == CROSS_ENCODER:
             return SIGMOID
-        sentence = (
+        report.warn(
             f"{path} has one output, and nothing in it says that it is a regression, or names an activation: "
             "its score is the sigmoid of the output, as in sentence-transformers' CrossEncoder and "
-            "transformers' pipelines"
-        )
-        report.note(sentence)
-        logging.warning(
-            '%s. With "problem_type": "regression" in config.json it is the output itself.', sentence
+            "transformers' pipelines",
+            '. With "problem_type": "regression" in config.json it is the output itself',
         )
         return SIGMOID
     known = {theirs.rsplit(".", 1)[-1]: ours for ours, theirs in _CLASSES.items()}

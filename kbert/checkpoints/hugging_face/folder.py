@@ -138,11 +138,10 @@ def _read_plain(path, do_lower_case, report):
     if settings["model_type"] == CROSS_ENCODER_MODEL or settings["activation_fn"] is not None:
         refuse_default_prompt(path, settings, report)
     if (path / SENTENCE_FILE).is_file() and settings["activation_fn"] is None:
-        sentence = (
-            f"{path} holds {SENTENCE_FILE} without {MODULES_FILE}: neither pooling nor prompts are followed"
+        report.warn(
+            f"{path} holds {SENTENCE_FILE} without {MODULES_FILE}: neither pooling nor prompts are followed",
+            "; copy all files of the folder",
         )
-        report.note(sentence)
-        logging.warning("%s; copy all files of the folder.", sentence)
     return _read_model(path, do_lower_case, report, activation=settings["activation_fn"])[0]
 
 

@@ -5,8 +5,6 @@ change answers, unless `allow_unmatched` names the key. A key that is not in the
 in a warning. The site's page of keys is written from the table.
 """
 
-from absl import logging
-
 from kbert.checkpoints.hugging_face.families import FAMILIES
 from kbert.checkpoints.hugging_face.key_table import (
     FOLDER_KEYS,
@@ -50,9 +48,10 @@ def check_keys(file: str, values: dict, path, report: Report, model_type: str | 
     unknown = sorted(values.keys() - keys.keys())
     if unknown:
         names = ", ".join(shown_name(name) for name in unknown[:8]) + (" ..." if len(unknown) > 8 else "")
-        sentence = f"{path}: kbert does not know {names}, and does not follow it"
-        report.note(sentence)
-        logging.warning("%s; if it changes answers, these are not the model's.", sentence)
+        report.warn(
+            f"{path}: kbert does not know {names}, and does not follow it",
+            "; if it changes answers, these are not the model's",
+        )
 
 
 def _is_harmless(value, key):

@@ -5,8 +5,6 @@ transformers' BERT tokenizer equals the original's except in rare cases (docs/ch
 
 import json
 
-from absl import logging
-
 from kbert.checkpoints.conversion.checks import decide_casing
 from kbert.checkpoints.hugging_face.tokenizer_json import CLASSES_OF_THE_FILE, Rules, TokenizerFiles
 from kbert.files.json_values import json_count, json_texts, json_value, shown
@@ -180,9 +178,10 @@ def _with_mpnets_tokens(files, special, tokens):
     """MPNet counts its four special tokens before the pieces. A vocab.txt of BERT's pieces lacks them."""
     if special is BERT_TOKENS or special.cls in tokens:
         return tokens
-    sentence = f"{files.folder}: vocab.txt has BERT's tokens alone; <s> <pad> </s> <unk> are put before them"
-    files.report.note(sentence)
-    logging.warning("%s, where transformers puts them last; write them into the file.", sentence)
+    files.report.warn(
+        f"{files.folder}: vocab.txt has BERT's tokens alone; <s> <pad> </s> <unk> are put before them",
+        ", where transformers puts them last; write them into the file",
+    )
     return [ROBERTA_TOKENS.cls, ROBERTA_TOKENS.pad, ROBERTA_TOKENS.sep, ROBERTA_TOKENS.unk, *tokens]
 
 

@@ -252,9 +252,8 @@ def _refuse_other_answers(folder, tensors, report):
         report.conflict(inside, f"{folder} holds {shown_name(inside)}, {ADAPTER}")
 
 
-def _stored(tensors, other_names, prefix, as_in_keras):
+def _stored(tensors, originals, prefix, as_in_keras):
     """Removes the model's prefix from the names, and gives old names of layer norms their present form."""
-    originals = other_names
     plain: dict[str, StoredTensor] = {}
     names_in_file: dict[str, str] = {}
     for original, tensor in tensors.items():
