@@ -5,7 +5,6 @@ import os
 from pathlib import Path
 
 from kbert.checkpoints import (
-    FORMATS,
     GOOGLE,
     HUGGING_FACE,
     KBERT,
@@ -221,8 +220,6 @@ def write_checkpoint(
         express. Nothing is left behind then.
       OSError: when it cannot be written, for example on a full disk; nothing is left behind then either.
     """
-    if format not in _WRITERS:
-        raise ValueError(f"format={format!r} is not known; choose one of {', '.join(FORMATS)}.")
     path = Path(path)
     require_free(path, overwrite)
     written = Report(format, str(path), allow_unmatched=allow_unmatched)

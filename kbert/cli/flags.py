@@ -118,20 +118,13 @@ def shown_positions(positions) -> str:
 
 def _unknown(name, argument, config_classes):
     """The sentence about a flag that is a setting of the config, or nothing known."""
-    setting = _setting(name, config_classes)
-    if setting:
+    if setting := suggested_setting(name, config_classes):
         override = shlex.quote(f"--override={setting}={argument.partition('=')[2] or 'VALUE'}")
         return f"--{name} is a setting of the config, not a flag; write {override}."
     known = own_flags()
     near = closest(name, [*known, *(f"no{own}" for own, flag in known.items() if flag.boolean)])
     hint = f"did you mean --{near}? " if near else ""
     return f"unknown flag --{name[:100]}; {hint}`{program()} --help` lists the flags."
-
-
-def _setting(name, config_classes):
-    if not config_classes:
-        return None
-    return suggested_setting(name, config_classes)
 
 
 def _missing(message):

@@ -1,7 +1,6 @@
 """Reads a config file, TOML or JSON by its suffix, applies overrides and checks the result."""
 
 import dataclasses
-import difflib
 import functools
 import json
 import os
@@ -14,6 +13,7 @@ from kbert.config.setting_paths import closest_setting, find_setting, suggested_
 from kbert.files.file_format import path_problem
 from kbert.files.json_file import NotJson, parse_json, read_json
 from kbert.files.json_values import shown
+from kbert.files.near_names import nearest_name
 from kbert.files.toml_file import read_toml
 from kbert.shipped_configs import FOLDER, configs_directory, find_config
 
@@ -323,5 +323,5 @@ def _require_file(path):
 def _shipped_like(path):
     """The config that comes with kbert and has nearly this name; None where none has."""
     shipped = {file.stem: file for file in configs_directory().rglob("*.toml")}
-    near = difflib.get_close_matches(path.stem[:100], shipped, n=1)
-    return FOLDER + "/" + shipped[near[0]].relative_to(configs_directory()).as_posix() if near else None
+    near = nearest_name(path.stem, shipped, nearness=0.6)
+    return FOLDER + "/" + shipped[near].relative_to(configs_directory()).as_posix() if near else None

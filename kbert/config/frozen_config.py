@@ -3,9 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from kbert.checks import Layers, check_values, require
-from kbert.config.encoder_config import EncoderConfig
-from kbert.files.json_values import shown
+from kbert.checks import Layers, check_values
 
 _LAYER = re.compile(r"layer_(\d+)/")
 
@@ -38,11 +36,3 @@ class FrozenConfig:
         """Whether a variable of this name is frozen."""
         layer = _LAYER.match(name)
         return int(layer[1]) < self.layers if layer else self.embeddings and name.startswith("embeddings/")
-
-    def check_encoder(self, encoder: EncoderConfig):
-        """Raises ValueError where the encoder has fewer layers."""
-        require(
-            self.layers <= encoder.num_hidden_layers,
-            f"frozen.layers={shown(self.layers)} is more than the encoder's "
-            f"num_hidden_layers={encoder.num_hidden_layers}.",
-        )

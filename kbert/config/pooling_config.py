@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from kbert.checks import python_numbers, require
+from kbert.checks import Many, python_numbers, require
 from kbert.config.dense_config import DenseConfig, chain_width, dense_configs
 from kbert.config.vectors_config import VectorsConfig
 from kbert.files.json_values import shown
@@ -45,27 +45,19 @@ class PoolingConfig(VectorsConfig):
 
     mode: str = "mean"
     normalize: bool = True
-    truncate_dim: int | None = None
+    truncate_dim: Many | None = None
     include_prompt: bool = True
     prompt_lengths: Mapping[str, int] = field(default_factory=dict, hash=False)
     dense: tuple[DenseConfig, ...] = ()
+    similarity_fn_name: SimilarityFunction = field(default="cosine", kw_only=True)
 
     def __post_init__(self):
         super().__post_init__()
         object.__setattr__(self, "dense", dense_configs(self.dense))
         require(
-            isinstance(self.mode, str) and set(self.modes) <= set(POOLINGS),
+            set(self.modes) <= set(POOLINGS),
             f"pooling={shown(self.mode)} is not known; choose one of {', '.join(POOLINGS)}, or several with "
             f"{JOIN} between them.",
-        )
-        require(
-            self.truncate_dim is None or (type(self.truncate_dim) is int and self.truncate_dim > 0),
-            f"truncate_dim={shown(self.truncate_dim)} should be a whole number of at least 1.",
-        )
-        require(
-            self.similarity_fn_name in SIMILARITY_FUNCTIONS,
-            f"similarity_fn_name={shown(self.similarity_fn_name)} is not known; choose one of "
-            f"{', '.join(SIMILARITY_FUNCTIONS)}.",
         )
 
     @property

@@ -5,8 +5,7 @@ from kbert.files.json_file import read_json_object
 from kbert.files.json_values import shown
 from kbert.shipped_configs import configs_directory
 
-CONFIGS = configs_directory()
-_DIRECTORY = CONFIGS / "encoders"
+_DIRECTORY = configs_directory() / "encoders"
 
 # Keys of Google's multilingual and Chinese `bert_config.json` that describe an unused pooler variant.
 # BERT's original reader accepts them, and no code uses them.

@@ -1,9 +1,10 @@
 """The settings of all configs by their full names, such as `optimizer.learning_rate`."""
 
 import dataclasses
-import difflib
 import types
 import typing
+
+from kbert.files.near_names import nearest_name
 
 # What other libraries call a setting: transformers, Keras, and what people type.
 _OTHER_NAMES = {
@@ -58,7 +59,5 @@ def suggested_setting(name: str, config_classes) -> str | None:
 def closest_setting(name: str, config_classes) -> str | None:
     """As `suggested_setting`, also for a misspelt name, in whatever group the setting lies."""
     paths = (path for config_class in config_classes for path in setting_paths(config_class))
-    near = difflib.get_close_matches(name[:100], {path.rpartition(".")[2] for path in paths}, n=1)
-    return suggested_setting(name, config_classes) or (
-        find_setting(near[0], config_classes) if near else None
-    )
+    near = nearest_name(name, {path.rpartition(".")[2] for path in paths}, nearness=0.6)
+    return suggested_setting(name, config_classes) or (find_setting(near, config_classes) if near else None)

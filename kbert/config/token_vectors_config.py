@@ -70,7 +70,6 @@ class TokenVectorsConfig(VectorsConfig):
             own["keep_only_token_ids"] = tuple(self.keep_only_token_ids)
         for name, value in own.items():
             object.__setattr__(self, name, value)
-        check_values(self)
         expansion = self.query_expansion
         require(
             expansion is None or self.query_length is None or self.query_length >= expansion.length,

@@ -100,11 +100,15 @@ class TrainingConfig:
     def _check_frozen(self):
         if self.encoder is None:
             return
-        self.frozen.check_encoder(self.encoder)
+        frozen, layers = self.frozen.layers, self.encoder.num_hidden_layers
         require(
-            self.optimizer.layer_decay == 1.0 or self.frozen.layers < self.encoder.num_hidden_layers,
+            frozen <= layers,
+            f"frozen.layers={shown(frozen)} is more than the encoder's num_hidden_layers={layers}.",
+        )
+        require(
+            self.optimizer.layer_decay == 1.0 or frozen < layers,
             f"optimizer.layer_decay={self.optimizer.layer_decay} needs a layer that is trained, but "
-            f"frozen.layers={self.frozen.layers} freezes all; leave one of them out.",
+            f"frozen.layers={frozen} freezes all; leave one of them out.",
         )
 
     def _check_padding(self):

@@ -2,6 +2,7 @@
 
 import bz2
 import contextlib
+import functools
 import gzip
 import io
 import lzma
@@ -32,9 +33,11 @@ def find_compression(path: str | Path) -> Compression | None:
         case ".gz":
             return Compression("gzip", _open_gzip, (EOFError, gzip.BadGzipFile, zlib.error))
         case ".bz2":
-            return Compression("bzip2", _open_bzip2, (EOFError, OSError))
+            opener = functools.partial(_open_streams, bz2.open, bz2.BZ2Decompressor)
+            return Compression("bzip2", opener, (EOFError, OSError))
         case ".xz":
-            return Compression("xz", _open_xz, (EOFError, lzma.LZMAError))
+            opener = functools.partial(_open_streams, lzma.open, lzma.LZMADecompressor)
+            return Compression("xz", opener, (EOFError, lzma.LZMAError))
         case ".zst":
             zstd = _import_zstd(path)
             return Compression("zstd", zstd.open, (EOFError, zstd.ZstdError))
@@ -100,15 +103,7 @@ def _open_gzip(path, mode="rb", **text_settings):
     return io.TextIOWrapper(packed, **text_settings) if "t" in mode else packed
 
 
-def _open_bzip2(path, mode="rb", **text_settings):
-    return _open_streams(path, mode, text_settings, bz2.open, bz2.BZ2Decompressor)
-
-
-def _open_xz(path, mode="rb", **text_settings):
-    return _open_streams(path, mode, text_settings, lzma.open, lzma.LZMADecompressor)
-
-
-def _open_streams(path, mode, text_settings, opener, decompressor):
+def _open_streams(opener, decompressor, path, mode="rb", **text_settings):
     """As the function `opener` of Python's module, but for streams that it leaves out without an error."""
     if "r" not in mode:
         return opener(path, mode, **text_settings)

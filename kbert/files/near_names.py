@@ -19,14 +19,14 @@ def near_names(name: str, names: Iterable[str], most: int = 1, nearness: float =
     return [bare[near] for near in difflib.get_close_matches(_bare(name), bare, most, nearness)]
 
 
-def nearest_name(name: str, names: Iterable[str]) -> str | None:
+def nearest_name(name: str, names: Iterable[str], nearness: float = 0.75) -> str | None:
     """The nearest of `near_names`, or None."""
-    return next(iter(near_names(name, names)), None)
+    return next(iter(near_names(name, names, nearness=nearness)), None)
 
 
-def did_you_mean(name: str, names: Iterable[str]) -> str:
+def did_you_mean(name: str, names: Iterable[str], nearness: float = 0.75) -> str:
     """ " Did you mean 'Category'?", for messages; "" where no name is near."""
-    near = nearest_name(name, names)
+    near = nearest_name(name, names, nearness)
     return f" Did you mean {near!r}?" if near else ""
 
 

@@ -1,14 +1,14 @@
 import keras
 from keras import ops
 
+from kbert.heads.head import Head
 from kbert.layers.dropout import Dropout
-from kbert.layers.encoder_layer import EncoderLayer
 
 LSTM_LAYERS = 2  # "two-layer", arXiv 1810.04805, section 5.3
 
 
 @keras.saving.register_keras_serializable(package="kbert")
-class BiLstmHead(EncoderLayer):
+class BiLstmHead(Head):
     """Two bidirectional LSTMs over the vectors of a sentence's words, and a dense layer on top.
 
     Before each of the three, a share of the vectors' elements is dropped in training.
@@ -65,10 +65,6 @@ class BiLstmHead(EncoderLayer):
 
     def compute_output_shape(self, vectors_shape, input_mask_shape):
         return (*vectors_shape[:-1], self.num_labels)
-
-    def compute_output_spec(self, vectors, input_mask, training=False):
-        shape = self.compute_output_shape(vectors.shape, input_mask.shape)
-        return keras.KerasTensor(shape, dtype="float32")
 
     def get_config(self):
         return super().get_config() | {"num_labels": self.num_labels, "width": self.width}

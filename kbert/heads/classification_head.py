@@ -1,13 +1,13 @@
 import keras
 from keras import ops
 
+from kbert.heads.head import Head
 from kbert.layers import fresh_weights
 from kbert.layers.dropout import Dropout
-from kbert.layers.encoder_layer import EncoderLayer
 
 
 @keras.saving.register_keras_serializable(package="kbert")
-class ClassificationHead(EncoderLayer):
+class ClassificationHead(Head):
     """Dropout and a dense layer from the pooled output to one logit per label.
 
     With two labels and no dropout it is also the next-sentence head of pretraining.
@@ -50,9 +50,6 @@ class ClassificationHead(EncoderLayer):
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], self.num_labels)
-
-    def compute_output_spec(self, vectors, training=False):
-        return keras.KerasTensor(self.compute_output_shape(vectors.shape), dtype="float32")
 
     def get_config(self):
         return super().get_config() | {"num_labels": self.num_labels, "dropout": self.dropout}

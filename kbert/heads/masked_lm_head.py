@@ -1,12 +1,12 @@
 import keras
 from keras import ops
 
+from kbert.heads.head import Head
 from kbert.kernels.logits import vocabulary_logits
-from kbert.layers.encoder_layer import EncoderLayer
 
 
 @keras.saving.register_keras_serializable(package="kbert")
-class MaskedLMHead(EncoderLayer):
+class MaskedLMHead(Head):
     """Predicts the token at each masked position; the encoder's own token table is the output matrix.
 
     The transform is as wide as that table, which may be narrower than the hidden states (ELECTRA).
@@ -55,10 +55,6 @@ class MaskedLMHead(EncoderLayer):
 
     def compute_output_shape(self, sequence_output_shape, masked_lm_positions_shape):
         return (*masked_lm_positions_shape, self.config.vocab_size)
-
-    def compute_output_spec(self, sequence_output, masked_lm_positions, training=False):
-        shape = self.compute_output_shape(sequence_output.shape, masked_lm_positions.shape)
-        return keras.KerasTensor(shape, dtype="float32")
 
     def get_config(self):
         return super().get_config() | {"embeddings": keras.saving.serialize_keras_object(self.embeddings)}

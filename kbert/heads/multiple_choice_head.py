@@ -75,9 +75,6 @@ class MultipleChoiceHead(ClassificationHead):
     def compute_output_shape(self, pooled_output_shape, input_ids_shape):
         return input_ids_shape[:2]
 
-    def compute_output_spec(self, pooled_output, input_ids, training=False):
-        return keras.KerasTensor(input_ids.shape[:2], dtype="float32")
-
     def get_config(self):
         config = super().get_config()
         del config["num_labels"]

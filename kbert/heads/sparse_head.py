@@ -70,10 +70,6 @@ class SparseHead(MaskedLMHead):
     def compute_output_shape(self, sequence_output_shape, input_mask_shape):
         return (sequence_output_shape[0], self.config.vocab_size)
 
-    def compute_output_spec(self, sequence_output, input_mask, training=False):
-        shape = (sequence_output.shape[0], self.config.vocab_size)
-        return keras.KerasTensor(shape, dtype="float32")
-
     def get_config(self):
         return super().get_config() | {"pooling": self.pooling, "activation": self.activation}
 

@@ -11,8 +11,6 @@ from kbert.layers.flat_dense import AnsweringDense
 from kbert.layers.real_tokens import RealTokens
 from kbert.layers.transformer_block import AnsweringBlock, transformer_block
 
-PRECISIONS = ("float32", "bfloat16")
-
 
 class AnsweringEncoder(keras.layers.Layer):
     """What a `BertEncoder` computes without training, faster.

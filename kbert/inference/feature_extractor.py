@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from numbers import Integral
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,6 @@ from kbert.inference.loading import open_model
 from kbert.inference.texts import require_single_texts, text_batch
 from kbert.late_tensorflow import ops, tf, traced_function
 from kbert.layers import sequence_pooling
-
-COMBINATIONS = ("none", "sum", "concat")
 
 
 class TextFeatures(NamedTuple):
@@ -78,7 +76,14 @@ class FeatureExtractor:
     """
 
     @with_checked_values
-    def __init__(self, model, layers=(-1,), pooling="none", combine="none", normalize: bool | None = None):
+    def __init__(
+        self,
+        model,
+        layers=(-1,),
+        pooling="none",
+        combine: Literal["none", "sum", "concat"] = "none",
+        normalize: bool | None = None,
+    ):
         self.loaded = model = open_model(model)
         self.layers = _checked_layers(layers, model.config.num_hidden_layers)
         is_word = isinstance(pooling, str) and {*pooling.split(JOIN)} <= {"none", *POOLINGS}
@@ -94,8 +99,6 @@ class FeatureExtractor:
         self._is_own = not isinstance(pooling, str)
         if isinstance(pooling, str) and pooling != "none":
             pooling = PoolingConfig(pooling, bool(normalize))
-        if combine not in COMBINATIONS:
-            raise ValueError(f"combine={combine!r} is not known; choose one of {', '.join(COMBINATIONS)}.")
         self.pooling = pooling
         self.combine = combine
         self._prompt = "" if pooling == "none" else pooling.prompt()

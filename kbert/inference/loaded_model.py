@@ -6,11 +6,11 @@ import importlib
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from kbert.checkpoints import HUGGING_FACE, KBERT
+from kbert.checkpoints import HUGGING_FACE, KBERT, Format
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint, RecordedTask
 from kbert.checkpoints.file_settings import with_file_settings
 from kbert.checkpoints.formats import write_checkpoint
@@ -83,6 +83,7 @@ class LoadedModel(TextAnswers):
       <LoadedModel ...: sequence_classification (quiet, loud), 1 layers of 16, 22 tokens, up to 20 tokens>
     """
 
+    @with_checked_values
     def __init__(
         self,
         source,
@@ -92,12 +93,9 @@ class LoadedModel(TextAnswers):
         max_seq_length,
         takes_pairs=None,
         own_pooling: VectorsConfig | None = None,
-        precision: str = "float32",
+        precision: Literal["float32", "bfloat16"] = "float32",
         config: EncoderConfig | None = None,
     ):
-        if precision != _TRAINED and precision not in answering_encoder.PRECISIONS:
-            choices = " or ".join(map(repr, answering_encoder.PRECISIONS))
-            raise ValueError(f"precision={precision!r} is not known for predictions; choose {choices}.")
         self.source = str(source)
         self.run: RunDirectory | None = None
         self.checkpoint: Path | None = None
@@ -388,7 +386,7 @@ class LoadedModel(TextAnswers):
 
     @with_checked_arguments
     def save(
-        self, path: str | Path, format: str = "kbert", allow_unmatched=(), overwrite: bool = False
+        self, path: str | Path, format: Format = KBERT, allow_unmatched=(), overwrite: bool = False
     ) -> Report:
         """Writes the model with the weights that it has now as a new folder, which `kbert.load` reads.
 

@@ -106,8 +106,5 @@ class BertEmbeddings(EncoderLayer):
             embeddings += self.token_type_embeddings.value
         return AnsweringLayerNorm(self.layer_norm)(embeddings)
 
-    def compute_output_spec(self, input_ids, segment_ids, position_ids=None, training=False):
-        return keras.KerasTensor((*input_ids.shape, self.config.hidden_size), dtype=self.compute_dtype)
-
     def compute_output_shape(self, input_ids_shape, segment_ids_shape):
         return (*input_ids_shape, self.config.hidden_size)

@@ -1,9 +1,10 @@
-"""A table of tasks that imports each class only when it is used. Standard library only."""
+"""A table of tasks that imports each class only when it is used. Nothing heavy is imported before."""
 
-import difflib
 import importlib
 from collections import UserDict
 from typing import Any
+
+from kbert.files.near_names import did_you_mean
 
 
 class TaskTable(UserDict):
@@ -30,8 +31,7 @@ class TaskTable(UserDict):
           ValueError: otherwise; the message lists the known names and suggests a similar one.
         """
         if name not in self:
-            close = difflib.get_close_matches(str(name), self, n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
+            hint = did_you_mean(name, self, nearness=0.6)
             raise ValueError(f"task={name!r} is not known.{hint} Tasks: {', '.join(self)}.")
         return name
 

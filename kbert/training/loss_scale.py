@@ -16,25 +16,17 @@ class DynamicLossScale:
     """
 
     def __init__(self):
-        self._scale = tf.Variable(FIRST_SCALE, trainable=False, name="loss_scale")
+        self.scale = tf.Variable(FIRST_SCALE, trainable=False, name="loss_scale")
         self._good_steps = tf.Variable(0, dtype=tf.int64, trainable=False, name="good_steps")
-        self._skipped_steps = tf.Variable(0, dtype=tf.int64, trainable=False, name="skipped_steps")
+        self.skipped_steps = tf.Variable(0, dtype=tf.int64, trainable=False, name="skipped_steps")
 
     def state(self) -> dict[str, tf.Variable]:
         """Name -> variable: the scale, good steps since its last change, steps skipped so far."""
         return {
-            "loss_scale/scale": self._scale,
+            "loss_scale/scale": self.scale,
             "loss_scale/good_steps": self._good_steps,
-            "loss_scale/skipped_steps": self._skipped_steps,
+            "loss_scale/skipped_steps": self.skipped_steps,
         }
-
-    def read(self):
-        """float32 scalar: the factor of this step's loss, a power of 2."""
-        return self._scale.read_value()
-
-    def skipped_steps(self):
-        """int64 scalar: the number of earlier steps that were skipped."""
-        return self._skipped_steps.read_value()
 
     def update(self, finite):
         """Adjusts the scale after a step. Call it in replica context.
@@ -42,14 +34,14 @@ class DynamicLossScale:
         Args:
           finite: bool scalar, whether all gradients of the step were finite.
         """
-        scale, good_steps = self._scale.read_value(), self._good_steps.read_value() + 1
+        scale, good_steps = self.scale.read_value(), self._good_steps.read_value() + 1
         grows = finite & (good_steps >= STEPS_TO_GROW)
         larger = tf.where(grows, tf.minimum(2.0 * scale, LARGEST_SCALE), scale)
         smaller = tf.maximum(0.5 * scale, SMALLEST_SCALE)
         # Assigns by handle: in replica context a handle is that of the replica's own copy.
         for variable, value in (
-            (self._scale, tf.where(finite, larger, smaller)),
+            (self.scale, tf.where(finite, larger, smaller)),
             (self._good_steps, tf.where(finite & ~grows, good_steps, 0)),
-            (self._skipped_steps, self._skipped_steps.read_value() + tf.cast(~finite, tf.int64)),
+            (self.skipped_steps, self.skipped_steps.read_value() + tf.cast(~finite, tf.int64)),
         ):
             tf.raw_ops.AssignVariableOp(resource=variable.handle, value=value)

@@ -137,7 +137,7 @@ class TrainStep:
 
     def _updating_step(self, batch, step, replica_id):
         weights = self._over_replicas(self._task.loss_weights(batch, training=True))
-        scale = self._loss_scale.read() if self._loss_scale else None
+        scale = self._loss_scale.scale.read_value() if self._loss_scale else None
         gradients, sums = self._gradients_of_batch(batch, weights, step, replica_id, scale)
         gradients, sums = self._over_replicas((gradients, sums))
         records = {name: (sums["losses"][name], weights[name]) for name in weights} | sums["metrics"]
@@ -208,7 +208,7 @@ class TrainStep:
             apply(step - self._first_update)
             return {"gradient_norm": (norm, tf.constant(1.0))}
         finite = tf.math.is_finite(norm)
-        updates = step - self._first_update - self._loss_scale.skipped_steps()
+        updates = step - self._first_update - self._loss_scale.skipped_steps.read_value()
         tf.cond(finite, lambda: apply(updates), lambda: None)
         self._loss_scale.update(finite)
         # An overflow is normal and not reported, unless the scale is already the smallest.

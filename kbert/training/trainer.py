@@ -34,7 +34,6 @@ from kbert.training.devices.distribution import (
     distribute,
     is_chief,
     naming_lost_workers,
-    require_whole_shares,
     wait_for_all,
 )
 from kbert.training.devices.jit import needs_whole_batches, resolve_jit
@@ -148,8 +147,6 @@ class Trainer:
     """One run. The methods stand in the order in which they run."""
 
     def __init__(self, task, config, plan, run, strategy, stop):
-        for phase in plan.phases:
-            require_whole_shares(phase.config, strategy)
         self._task, self._config, self._plan, self._run = task, config, plan, run
         self._strategy, self._stop = strategy, stop
         self._chief = is_chief(strategy)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from kbert.checks import require
 from kbert.experiments.glue.glue_tasks import GlueTask
+from kbert.files.text_file import read_lines
 from kbert.files.whole_file import write_text
 
 # GLUE may not pass MRPC on: who downloads it has its authors' file, and a list of pairs of ids that says
@@ -105,7 +106,7 @@ def _find_task_files(folder, task, with_tests, missing):
 
 def _find_dev_ids(folder) -> Path | None:
     """GLUE's list of the pairs of ids of the development file, or None where there is none."""
-    return next((path for name in _DEV_IDS if (path := Path(folder) / name).is_file()), None)
+    return next((path for name in _DEV_IDS if (path := folder / name).is_file()), None)
 
 
 def _write_split(folder, output_dir) -> tuple[Path, Path]:
@@ -114,11 +115,11 @@ def _write_split(folder, output_dir) -> tuple[Path, Path]:
     dev_pairs = {
         _ids(line.split("\t"), dev_ids, number) for number, line in enumerate(_lines(dev_ids), start=1)
     }
-    header, *rows = _lines(Path(folder) / RAW_TRAIN)
+    header, *rows = _lines(folder / RAW_TRAIN)
     train, dev = [header], [header]
     all_pairs = set()
     for number, row in enumerate(rows, start=2):
-        ids = _ids(row.split("\t")[1:], Path(folder) / RAW_TRAIN, number)
+        ids = _ids(row.split("\t")[1:], folder / RAW_TRAIN, number)
         all_pairs.add(ids)
         (dev if ids in dev_pairs else train).append(row)
     if missing := sorted(dev_pairs - all_pairs):
@@ -126,7 +127,6 @@ def _write_split(folder, output_dir) -> tuple[Path, Path]:
             f"{dev_ids} lists {len(missing)} pair(s) that {RAW_TRAIN} does not have, such as "
             f"{' '.join(missing[0])}; take both from the same release."
         )
-    output_dir = Path(output_dir)
     output_dir.mkdir(parents=True, exist_ok=True)
     paths = output_dir / "train.tsv", output_dir / "dev.tsv"
     for lines, path in zip((train, dev), paths, strict=True):
@@ -136,13 +136,7 @@ def _write_split(folder, output_dir) -> tuple[Path, Path]:
 
 def _lines(path):
     """Lines that are not blank, without line ends; a byte order mark is no part of the first."""
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{path} is not in UTF-8 ({error.reason} at byte {error.start}); get it again."
-        ) from None
-    lines = [line.removesuffix("\r") for line in text.split("\n") if line.strip()]
+    lines = [line.removesuffix("\r") for line in read_lines(path) if line.strip()]
     require(bool(lines), f"{path} is empty; get it again.")
     return lines
 

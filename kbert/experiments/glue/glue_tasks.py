@@ -3,8 +3,9 @@
 A task is trained by its config, `configs/finetuning/NAME.toml`.
 """
 
-import difflib
 from dataclasses import dataclass, field
+
+from kbert.files.near_names import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,7 @@ def glue_tasks(names) -> list[GlueTask]:
     names = [name.strip().lower() for name in names]
     for name in names:
         if name not in GLUE_TASKS:
-            close = difflib.get_close_matches(name, GLUE_TASKS, n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
+            hint = did_you_mean(name, GLUE_TASKS, nearness=0.6)
             raise ValueError(f"tasks: {name!r} is no task of GLUE.{hint} Tasks: {', '.join(GLUE_TASKS)}.")
     chosen = [task for task in GLUE_TASKS.values() if not names or task.name in names]
     trained = {task.name for task in chosen if not task.model_of}

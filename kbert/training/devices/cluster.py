@@ -36,19 +36,10 @@ def worker_name(worker: tuple[str, int]) -> str:
     return f"{worker[0]} {worker[1]}"
 
 
-def list_workers(tf_config: str) -> list[tuple[str, int]]:
-    """The (job, number) of every worker in a TF_CONFIG, the chief first; [("worker", 0)] if it lists none.
-
-    Raises:
-      ValueError: as `read_cluster` does.
-    """
-    return list(read_cluster(tf_config).addresses) or [("worker", 0)]
-
-
 def is_multi_worker(strategy: str) -> bool:
     """Whether a strategy means several workers: "multi_worker", or "auto" where TF_CONFIG names several."""
     if strategy == "auto":
-        return len(list_workers(os.environ.get("TF_CONFIG") or "{}")) > 1
+        return len(read_cluster(os.environ.get("TF_CONFIG") or "{}").addresses) > 1
     return strategy == "multi_worker"
 
 

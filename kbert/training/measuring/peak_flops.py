@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import time
 from dataclasses import dataclass
 
@@ -88,16 +89,9 @@ def known_gpu_tflops(name: str, precision: str) -> float | None:
     """TFLOP/s of a GPU with this name (as its driver reports it), or None when it is not in the table."""
     for model, half, single in _GPU_PEAKS:
         # Compares whole words: "A10" must not match "A100", nor "L4" match "L40".
-        if any(word == model or word.startswith(model + "-") for word in _phrases(name, model)):
+        if re.search(rf"(?<!\S){model}(?![^\s-])", name):
             return single if precision == "float32" else half
     return None
-
-
-def _phrases(name, model):
-    """All runs of neighbouring words of `name` that have as many words as `model`."""
-    words = name.split()
-    number = len(model.split())
-    return [" ".join(words[index : index + number]) for index in range(len(words) - number + 1)]
 
 
 def _known_tpu(accelerator_type, replicas):

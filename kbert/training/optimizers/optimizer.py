@@ -35,20 +35,15 @@ class Optimizer(abc.ABC):
     def __init__(self, config: OptimizerConfig, variables: dict):
         self.config = config
         self.names = list(variables)
-        self._variables = [variable.value for variable in variables.values()]
+        self.variables = [variable.value for variable in variables.values()]  # in the order of `names`
         self._weight_decays = [
             config.weight_decay if is_decayed(name, config.exclude_from_weight_decay) else 0.0
             for name in self.names
         ]
         self._learning_rate_factors = learning_rate_factors(self.names, config.layer_decay)
-        self._first_moments = [_slot(variable, "adam_m") for variable in self._variables]
-        self._second_moments = [_slot(variable, "adam_v") for variable in self._variables]
+        self._first_moments = [_slot(variable, "adam_m") for variable in self.variables]
+        self._second_moments = [_slot(variable, "adam_v") for variable in self.variables]
         self._fused_updates = {}
-
-    @property
-    def variables(self) -> list:
-        """The variables that are updated, in the order of `names`."""
-        return self._variables
 
     def slots(self) -> dict[str, tf.Variable]:
         """The moments by name: `<variable>/adam_m` and `<variable>/adam_v`, as the original names them."""
@@ -72,7 +67,7 @@ class Optimizer(abc.ABC):
         for index, gradient in enumerate(gradients):
             self._updater(index, gradient.shape)(
                 # In replica context a handle is that of the replica's own copy.
-                self._variables[index].handle,
+                self.variables[index].handle,
                 self._first_moments[index].handle,
                 self._second_moments[index].handle,
                 gradient,
