@@ -105,9 +105,7 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
       ValueError: for anything that is missing, broken, or unknown to kbert. Settings are checked before any
         tensor is read.
     """
-    prefix = checkpoint_prefix(path)
-    if prefix is None:
-        raise ValueError(f"{path} holds no TF1 checkpoint (no {CHECKPOINT_NAME}.index).")
+    prefix: Path = checkpoint_prefix(path)  # type: ignore[assignment]  # `detect_format` has found one
     report.path, folder = str(prefix), prefix.parent
     with Path(f"{prefix}{_INDEX}").open("rb") as file:
         names = file.read(_MOST_BYTES)

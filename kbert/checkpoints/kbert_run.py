@@ -84,8 +84,6 @@ def with_trained(description: BertCheckpoint, run: RunDirectory, stored: dict, w
     """
     untrained, tensors = set(run.details.get("converted", {}).get("initialised", ())), {}
     for name in description.shapes:
-        if not stored[name].is_float:
-            raise ValueError(f"{where}: {name} is {stored[name].dtype}, expected float32.")
         if name in untrained:
             description.report.not_in_file.append((name, "initialised at the conversion, never trained"))
         else:

@@ -95,9 +95,8 @@ def read_model_garden(path: Path, do_lower_case: bool | None, report: Report) ->
         tensor is read.
     """
     is_hub = (path / SAVED_MODEL).is_file()
-    prefix = path / "variables" / "variables" if is_hub else checkpoint_prefix(path)
-    if prefix is None:
-        raise ValueError(f"{path} holds no checkpoint of TensorFlow (no .index file).")
+    # `detect_format` has found one.
+    prefix: Path = path / "variables" / "variables" if is_hub else checkpoint_prefix(path)  # type: ignore[assignment]
     folder = path if is_hub else prefix.parent
     if is_hub:
         report.format = "tf_hub"

@@ -152,7 +152,6 @@ class TrainingConfig:
 
     def is_reinitialized(self, name: str, num_hidden_layers: int) -> bool:
         """Whether a variable of this name keeps random numbers where a run starts from a checkpoint."""
-        del name, num_hidden_layers
         return False
 
     @property

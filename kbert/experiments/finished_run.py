@@ -212,6 +212,5 @@ def _digests(files):
 @functools.cache
 def _file_digest(file, size, changed_at):
     """Once for all seeds of a command; size and time tell a file that was written since."""
-    del size, changed_at
     with open(file, "rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -85,10 +85,8 @@ class LabelledFile:
 
     def agreed_dataset(self, dataset):
         """The complete `DatasetConfig`; here always this file's own."""
-        del dataset
         return self.dataset
 
     def check_with(self, task, max_seq_length: int, owner, vocabulary: dict):
         """Raises ValueError when the examples do not fit the task's settings. Any vocabulary will do."""
-        del owner, vocabulary
         task.check_examples(self.examples, max_seq_length)

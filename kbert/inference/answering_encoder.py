@@ -56,8 +56,7 @@ class AnsweringEncoder(keras.layers.Layer):
         self._projection = None if projection is None else AnsweringDense(projection, precision)
         self._blocks = [AnsweringBlock(block, precision) for block in encoder.blocks]
 
-    def call(self, inputs, training=False, mask=None):
-        del mask  # a functional model hands it to every model in it
+    def call(self, inputs, training=False, mask=None):  # a functional model hands `mask` to every model in it
         if training:
             raise ValueError("an AnsweringEncoder is not trained; train the model that it was made of.")
         tokens = RealTokens(inputs["input_mask"])

@@ -44,6 +44,7 @@ from kbert.tasks.similarity.vectors import shortened
 from kbert.tokenization import text_inputs
 from kbert.tokenization.written_tokens import say_written_tokens
 
+Precision = Literal["float32", "bfloat16"]
 _TRAINED = "float32"  # the precision of the weights
 _MODELS = ("model", "answering_model", "read_rows", "rows")  # of what is made once
 
@@ -93,7 +94,7 @@ class LoadedModel(TextAnswers):
         max_seq_length,
         takes_pairs=None,
         own_pooling: VectorsConfig | None = None,
-        precision: Literal["float32", "bfloat16"] = "float32",
+        precision: Precision = "float32",
         config: EncoderConfig | None = None,
     ):
         self.source = str(source)
@@ -601,7 +602,7 @@ def _tensors(model) -> dict[str, StoredTensor]:
     return {variable.path: stored_variable(variable) for variable in model.weights}
 
 
-def loaded_run(run: RunDirectory, which: str | int | None, precision: str = "float32") -> LoadedModel:
+def loaded_run(run: RunDirectory, which: str | int | None, precision: Precision = "float32") -> LoadedModel:
     """A checkpoint of a run, see `RunDirectory.checkpoint`."""
     folder = run.checkpoint(which)
     task = run.task(folder)
@@ -627,7 +628,7 @@ def loaded_run(run: RunDirectory, which: str | int | None, precision: str = "flo
     return loaded
 
 
-def loaded_checkpoint(checkpoint: BertCheckpoint, precision: str = "float32") -> LoadedModel:
+def loaded_checkpoint(checkpoint: BertCheckpoint, precision: Precision = "float32") -> LoadedModel:
     """A checkpoint of others."""
     loaded = LoadedModel(
         checkpoint.source,

@@ -26,7 +26,7 @@ WEIGHTS_FILE = "model.safetensors"
 OPTIMIZER_FILE = "optimizer.safetensors"
 STATE_FILE = "state.json"
 FORMAT_VERSION = 1  # of state.json
-_FOLDER = re.compile(r"step-(\d{8,})")
+_FOLDER = re.compile(r"step-\d{8,}")
 _UNFINISHED, _DAMAGED = ".tmp", ".damaged"  # endings that no finished checkpoint has
 _BYTES_AT_ONCE = 1 << 22
 
@@ -116,10 +116,7 @@ def step_folder(directory, step: int) -> Path:
 
 def parse_step(checkpoint) -> int:
     """The step in the name of a checkpoint's folder. Raises ValueError for another name."""
-    match = _FOLDER.fullmatch(Path(checkpoint).name)
-    if match is None:
-        raise ValueError(f"{checkpoint} is not a checkpoint's folder; expected a name like step-00001000.")
-    return int(match[1])
+    return int(Path(checkpoint).name.removeprefix("step-"))
 
 
 def list_checkpoints(directory) -> list[Path]:
@@ -215,11 +212,8 @@ def restore(path, variables: dict):
       variables: name -> variable (Keras or TensorFlow).
 
     Raises:
-      ValueError: for a missing or broken file, and as `assign` does.
+      ValueError: for a broken file, and as `assign` does.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise ValueError(f"checkpoint file {path} does not exist.")
     assign(read_safetensors(path), variables, path)
 
 

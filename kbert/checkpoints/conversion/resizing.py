@@ -258,12 +258,7 @@ def resize_positions(weights: dict, max_position_embeddings: int) -> dict:
 
     Returns:
       A new dict; the other arrays are the same objects.
-
-    Raises:
-      ValueError: for a length below 1.
     """
-    if max_position_embeddings < 1:
-        raise ValueError(f"max_position_embeddings={max_position_embeddings} must be positive.")
     table = np.asarray(weights[POSITION_TABLE])
     rows = np.arange(max_position_embeddings) % len(table)
     return weights | {POSITION_TABLE: table[rows]}
@@ -280,22 +275,12 @@ def resize_vocabulary(weights: dict, old_tokens, new_tokens) -> dict:
       weights: name -> array; must hold `embeddings/word_embeddings` and may hold output biases of masked LMs.
       old_tokens: the tokens of the table's rows, in order; the table may have more rows, which no token
         uses.
-      new_tokens: the tokens of the new table's rows, in order.
+      new_tokens: the tokens of the new table's rows, in order, each once.
 
     Returns:
       A new dict; the other arrays are the same objects.
-
-    Raises:
-      ValueError: when the table has fewer rows than there are old tokens, or a new token appears twice.
     """
     table = np.asarray(weights[WORD_TABLE])
-    if len(table) < len(old_tokens):
-        raise ValueError(
-            f"the token table has {len(table)} rows, fewer than the {len(old_tokens)} tokens of its "
-            "vocabulary; give the vocabulary that these weights were trained with."
-        )
-    if len(set(new_tokens)) < len(new_tokens):
-        raise ValueError("the new vocabulary repeats a token; every token may appear once.")
     rows = {token: row for row, token in enumerate(old_tokens)}
     sources = [rows.get(token) for token in new_tokens]
     resized = {WORD_TABLE: _gather_rows(table[: len(old_tokens)], sources)}

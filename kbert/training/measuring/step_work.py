@@ -30,9 +30,6 @@ class StepWork(NamedTuple):
         tokens = batch_size * seq_length
         return cls(batch_size, tokens, tokens * seq_length, batch_size * predictions, tokens)
 
-    def __add__(self, other):
-        return StepWork(*(a + b for a, b in zip(self, other, strict=True)))
-
 
 def count_work(batch) -> tf.Tensor:
     """The numbers of `StepWork` for a batch.
