@@ -6,7 +6,7 @@ import importlib
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -44,7 +44,6 @@ from kbert.tasks.similarity.vectors import shortened
 from kbert.tokenization import text_inputs
 from kbert.tokenization.written_tokens import say_written_tokens
 
-Precision = Literal["float32", "bfloat16"]
 _TRAINED = "float32"  # the precision of the weights
 _MODELS = ("model", "answering_model", "read_rows", "rows")  # of what is made once
 
@@ -61,11 +60,8 @@ class LoadedModel(TextAnswers):
       takes_pairs: whether the model answers pairs of texts; None when unknown.
       own_pooling: the config by which the model makes vectors of texts, such as a `PoolingConfig`; None if it
         was not made for that, then `embed` takes the default.
-      precision: the one in which the encoder predicts, see `AnsweringEncoder`.
+      precision: the one in which the encoder predicts, as for `kbert.load`, see `AnsweringEncoder`.
       config: the `EncoderConfig` of the model; None takes it from a model that is there.
-
-    Raises:
-      ValueError: for a precision that predictions do not have.
 
     Attributes:
       config: its `EncoderConfig`.
@@ -84,7 +80,6 @@ class LoadedModel(TextAnswers):
       <LoadedModel ...: sequence_classification (quiet, loud), 1 layers of 16, 22 tokens, up to 20 tokens>
     """
 
-    @with_checked_values
     def __init__(
         self,
         source,
@@ -94,7 +89,7 @@ class LoadedModel(TextAnswers):
         max_seq_length,
         takes_pairs=None,
         own_pooling: VectorsConfig | None = None,
-        precision: Precision = "float32",
+        precision: str = "float32",
         config: EncoderConfig | None = None,
     ):
         self.source = str(source)
@@ -602,7 +597,7 @@ def _tensors(model) -> dict[str, StoredTensor]:
     return {variable.path: stored_variable(variable) for variable in model.weights}
 
 
-def loaded_run(run: RunDirectory, which: str | int | None, precision: Precision = "float32") -> LoadedModel:
+def loaded_run(run: RunDirectory, which: str | int | None, precision: str = "float32") -> LoadedModel:
     """A checkpoint of a run, see `RunDirectory.checkpoint`."""
     folder = run.checkpoint(which)
     task = run.task(folder)
@@ -628,7 +623,7 @@ def loaded_run(run: RunDirectory, which: str | int | None, precision: Precision 
     return loaded
 
 
-def loaded_checkpoint(checkpoint: BertCheckpoint, precision: Precision = "float32") -> LoadedModel:
+def loaded_checkpoint(checkpoint: BertCheckpoint, precision: str = "float32") -> LoadedModel:
     """A checkpoint of others."""
     loaded = LoadedModel(
         checkpoint.source,

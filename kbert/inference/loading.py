@@ -3,7 +3,7 @@
 import importlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from kbert.checkpoints.formats import LITERT, detect_format, local_path, read_checkpoint
 from kbert.checkpoints.report import unmatched_patterns
@@ -25,7 +25,7 @@ def load(
     do_lower_case: bool | None = None,
     allow_unmatched=(),
     checkpoint: str | int | None = None,
-    precision: str = "float32",
+    precision: Literal["float32", "bfloat16"] = "float32",
 ) -> "LoadedModel | TextAnswers":
     """Loads a model with its tokenizer and config.
 
