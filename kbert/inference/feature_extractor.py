@@ -151,8 +151,7 @@ class FeatureExtractor:
         )
         pool = None
         if self.pooling != "none":
-            model = self.loaded.model if self.pooling.dense else None
-            pool = sequence_pooling.SequencePooling.of(self.pooling, model=model)
+            pool = sequence_pooling.SequencePooling.of(self.pooling, model=self.loaded.model)
         inputs = {name: tf.TensorSpec([None, None], tf.int32) for name in ENCODER_INPUTS}
 
         def values(inputs):

@@ -93,8 +93,9 @@ def _write_folder(folder, step, weights, slots, state) -> dict:
         crc = write_safetensors(folder / name, stored, {})
         files[name] = {"bytes": (folder / name).stat().st_size, "crc32": f"{crc:08x}"}
         _bring_to_disk(folder / name)
-    first = {"format_version": FORMAT_VERSION, "step": step}
-    _write_state(folder / STATE_FILE, first | state | {"files": files})
+    state = {"format_version": FORMAT_VERSION, "step": step} | state | {"files": files}
+    content = json.dumps(state | {"crc32": _state_crc(state)}, indent=2)
+    (folder / STATE_FILE).write_text(content + "\n", encoding="utf-8")
     _bring_to_disk(folder / STATE_FILE)
     _bring_to_disk(folder)
     return files
@@ -263,11 +264,6 @@ def require_tensors(path, tensors: dict[str, StoredTensor], shapes: dict):
     unused = [name for name in tensors if name not in shapes]
     if unused:
         raise ValueError(f"{path} holds tensors that this model does not have, for example {unused[0]!r}.")
-
-
-def _write_state(path, state):
-    state = state | {"crc32": _state_crc(state)}
-    path.write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
 
 
 def _state_crc(state):

@@ -20,7 +20,7 @@ def note_absence(file: Path, consequence: str, report: Report, is_common: bool =
       is_common: whether whole models lack it too; then a folder outside the cache is not warned of.
     """
     snapshot = _snapshot(file)
-    if snapshot and (snapshot.parents[1] / ".no_exist" / snapshot.name / _inside(file, snapshot)).is_file():
+    if snapshot and (snapshot.parents[1] / ".no_exist" / _real(file).relative_to(snapshot.parent)).is_file():
         return
     sentence = f"{file} is not there, so {consequence}"
     report.note(sentence)
@@ -62,10 +62,6 @@ def _snapshot(file):
         ),
         None,
     )
-
-
-def _inside(file, snapshot):
-    return _real(file).relative_to(snapshot)
 
 
 def _real(file):

@@ -61,7 +61,7 @@ def wait_for_workers(cluster: Cluster):
             if missing:
                 waiting.go_on(missing[0], reasons[missing[0]])
         last = time.monotonic() + _SECONDS_FOR_THE_LAST
-        while not answers.have_been_given_to_all() and time.monotonic() < last:
+        while answers.not_asked and time.monotonic() < last:
             waiting.stop_if_asked("the other workers")
             time.sleep(_SECONDS_BETWEEN_TRIES)
     _have_met.add(tuple(cluster.addresses.items()))
@@ -93,7 +93,7 @@ class _Answers:
 
     def __init__(self, cluster: Cluster, process: str):
         self._cluster, self._process = cluster, process
-        self._not_asked = set(cluster.addresses) - {cluster.own}
+        self.not_asked = set(cluster.addresses) - {cluster.own}
 
     def __enter__(self):
         self._listener = _listen(self._cluster)
@@ -107,9 +107,6 @@ class _Answers:
         self._listener.close()
         self._thread.join()
 
-    def have_been_given_to_all(self) -> bool:
-        return not self._not_asked
-
     def _serve(self):
         while True:
             try:
@@ -120,7 +117,7 @@ class _Answers:
                 connection.settimeout(_SECONDS_FOR_AN_ANSWER)
                 asked_by = _read(connection)
                 connection.sendall(_introduction(self._cluster, self._process))
-                self._not_asked.discard(tuple(asked_by["worker"]))
+                self.not_asked.discard(tuple(asked_by["worker"]))
 
 
 def _listen(cluster):
