@@ -467,11 +467,18 @@ def test_toml_and_json_say_the_same(write, write_toml):
 # ----------------------------------------------------------------- encoders and the vocabulary's size
 
 
-def test_a_preset_with_keys_of_its_own(write):
-    encoder = {"preset": "bert_tiny", "num_hidden_layers": 1, "vocab_size": 800}
-    config = load_config(PretrainingConfig, write({"encoder": encoder}), vocab_size=777)
+@pytest.mark.parametrize(
+    ("encoder", "overrides", "changes"),
+    [
+        ({"preset": "bert_tiny", "num_hidden_layers": 1}, [], {"num_hidden_layers": 1}),
+        ({"preset": "bert_tiny", "vocab_size": 800}, [], {"vocab_size": 800}),
+        ("bert_tiny", ["encoder.hidden_dropout_prob=0"], {"hidden_dropout_prob": 0.0}),
+    ],
+)
+def test_a_preset_with_keys_of_its_own_in_the_file_or_by_an_override(write, encoder, overrides, changes):
+    config = load_config(PretrainingConfig, write({"encoder": encoder}), overrides, vocab_size=777)
     tiny = from_dict(EncoderConfig, "bert_tiny")
-    assert config.encoder == dataclasses.replace(tiny, num_hidden_layers=1, vocab_size=800)
+    assert config.encoder == dataclasses.replace(tiny, **{"vocab_size": 777} | changes)
 
 
 def test_a_table_smaller_than_the_vocabulary_is_refused(write):
@@ -512,13 +519,6 @@ def test_labels_and_columns_that_are_numbers_need_no_quotes(write):
     for wrong in ("dataset.text=true", "dataset.text=1.5"):
         with pytest.raises(ValueError, match="expected str"):
             load_config(FinetuningConfig, write({}), [wrong])
-
-
-def test_an_override_into_a_preset_keeps_the_preset(write):
-    path = write({"encoder": "bert_tiny"})
-    config = load_config(PretrainingConfig, path, ["encoder.hidden_dropout_prob=0"], vocab_size=40)
-    tiny = from_dict(EncoderConfig, "bert_tiny")
-    assert config.encoder == dataclasses.replace(tiny, hidden_dropout_prob=0.0, vocab_size=40)
 
 
 def test_an_override_into_a_group_that_a_run_recorded_as_null_makes_it(write):

@@ -1,5 +1,7 @@
 """The heads. The masked-LM head shares the table of the encoder."""
 
+import functools
+
 import keras
 import numpy as np
 import pytest
@@ -35,27 +37,26 @@ NORMED = {
 }
 
 
+THREE = {"num_labels": 3, "dropout": 0.1}
+# Three examples of two choices each. Batch and choices are one axis in the pooled output.
+OF_CHOICES = {"pooled_output": RNG.normal(size=(6, 8)).astype(np.float32), "input_ids": CHOICES}
+
+
 @pytest.mark.parametrize(
-    ("head", "vectors", "settings"),
+    ("head", "settings", "arguments", "inputs", "shape"),
     [
-        (ClassificationHead, HIDDEN[:, 0], {}),
-        (TokenClassificationHead, HIDDEN, {}),
-        (TokenClassificationHead, HIDDEN, NORMED),
+        (ClassificationHead, {}, THREE, {"vectors": HIDDEN[:, 0]}, (3, 3)),
+        (TokenClassificationHead, {}, THREE, {"vectors": HIDDEN}, (3, 5, 3)),
+        (TokenClassificationHead, NORMED, THREE, {"vectors": HIDDEN}, (3, 5, 3)),
+        (SpanHead, {}, {}, {"vectors": HIDDEN}, (3, 2, 5)),
+        (SpanHead, NORMED, {}, {"vectors": HIDDEN}, (3, 2, 5)),
+        (MultipleChoiceHead, {}, {"dropout": 0.1}, OF_CHOICES, (3, 2)),
     ],
+    ids=["texts", "tokens", "ModernBERT's tokens", "spans", "ModernBERT's spans", "choices"],
 )
-def test_classification_head(head, vectors, settings):
-    def make(**kwargs):
-        return head(layer_config(**settings), 3, dropout=0.1, name="classification", **kwargs)
-
-    check_layer(make, {"vectors": vectors}, (*vectors.shape[:-1], 3), output_dtype="float32")
-
-
-@pytest.mark.parametrize("settings", [{}, NORMED], ids=["BERT", "ModernBERT"])
-def test_span_head(settings):
-    def make(**kwargs):
-        return SpanHead(layer_config(**settings), name="span", **kwargs)
-
-    check_layer(make, {"vectors": HIDDEN}, (3, 2, 5), output_dtype="float32")
+def test_a_head(head, settings, arguments, inputs, shape):
+    make = functools.partial(head, layer_config(**settings), name="head", **arguments)
+    check_layer(make, inputs, shape, output_dtype="float32")
 
 
 def test_a_normed_head_is_dense_activation_norm_and_dense():
@@ -68,15 +69,6 @@ def test_a_normed_head_is_dense_activation_norm_and_dense():
     mean, variance = activated.mean(-1, keepdims=True), activated.var(-1, keepdims=True)
     normed = (activated - mean) / np.sqrt(variance + 0.1) * gamma
     np.testing.assert_allclose(head(HIDDEN), normed @ kernel + bias, atol=1e-5)
-
-
-def test_multiple_choice_head():
-    def make(**kwargs):
-        return MultipleChoiceHead(layer_config(), dropout=0.1, name="choice", **kwargs)
-
-    # Three examples of two choices each. Batch and choices are one axis in the pooled output.
-    inputs = {"pooled_output": RNG.normal(size=(6, 8)).astype(np.float32), "input_ids": CHOICES}
-    check_layer(make, inputs, (3, 2), output_dtype="float32")
 
 
 def test_choices_and_logits_stay_with_their_examples():

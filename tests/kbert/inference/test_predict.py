@@ -31,7 +31,6 @@ class RowOfPandas(Column):
 
 class Name(str, Enum):  # not StrEnum, whose members are their values to `str` too
     ONE = "a"
-    TWO = "b"
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,7 @@
 """The layers that make up the encoder."""
 
+import functools
+
 import keras
 import numpy as np
 import pytest
@@ -23,21 +25,27 @@ IDS = RNG.integers(0, 11, size=(3, 5)).astype(np.int32)
 SEGMENTS = np.array([[0, 0, 1, 1, 1], [0, 1, 1, 0, 0], [0, 0, 0, 0, 0]], np.int32)
 
 
-@pytest.mark.parametrize("embedding_size", [None, 6])
-def test_bert_embeddings(embedding_size):
-    def make(**kwargs):
-        config = layer_config(embedding_size=embedding_size)
-        return BertEmbeddings(config, name="embeddings", **kwargs)
-
-    check_layer(make, {"input_ids": IDS, "segment_ids": SEGMENTS}, (3, 5, 8))
+EMBEDDED = {"input_ids": IDS, "segment_ids": SEGMENTS}
+DROPOUTS = {"hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1}
 
 
-def test_transformer_block():
-    def make(**kwargs):
-        config = layer_config(hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1)
-        return TransformerBlock(config, 0, name="block", **kwargs)
-
-    check_layer(make, {"hidden_states": HIDDEN, "input_mask": MASK}, (3, 5, 8))
+@pytest.mark.parametrize(
+    ("layer", "settings", "inputs", "shape"),
+    [
+        (BertEmbeddings, {}, EMBEDDED, (3, 5, 8)),
+        (BertEmbeddings, {"embedding_size": 6}, EMBEDDED, (3, 5, 8)),
+        (
+            functools.partial(TransformerBlock, index=0),
+            DROPOUTS,
+            {"hidden_states": HIDDEN, "input_mask": MASK},
+            (3, 5, 8),
+        ),
+        (Pooler, {"pooler_hidden_act": "gelu_erf"}, {"sequence_output": HIDDEN}, (3, 8)),
+    ],
+    ids=["embeddings", "narrow embeddings", "block", "pooler"],
+)
+def test_a_layer_of_the_encoder(layer, settings, inputs, shape):
+    check_layer(functools.partial(layer, layer_config(**settings), name="layer"), inputs, shape)
 
 
 def test_position_bias():
@@ -54,13 +62,6 @@ def test_position_buckets_of_any_distance(num_buckets):
     expected = [reference_bert.bucket(distance, num_buckets) for distance in distances]
     assert [buckets[distance] for distance in distances] == expected
     assert set(buckets) <= set(range(num_buckets))
-
-
-def test_pooler():
-    def make(**kwargs):
-        return Pooler(layer_config(pooler_hidden_act="gelu_erf"), name="pooler", **kwargs)
-
-    check_layer(make, {"sequence_output": HIDDEN}, (3, 8))
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
