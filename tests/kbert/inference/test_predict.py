@@ -31,6 +31,7 @@ class RowOfPandas(Column):
 
 class Name(str, Enum):  # not StrEnum, whose members are their values to `str` too
     ONE = "a"
+    TWO = "b"
 
 
 @pytest.fixture(scope="module")

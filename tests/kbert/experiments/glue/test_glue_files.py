@@ -141,7 +141,7 @@ def test_arguments_that_cannot_be_followed_are_refused(tmp_path, arguments, sent
 
 @pytest.mark.parametrize(
     ("content", "sentence"),
-    [(b"\xff", "train.txt is not in UTF-8"), (b"", "train.txt is empty")],
+    [(b"\xff", "train.txt line 1 is not UTF-8"), (b"", "train.txt is empty")],
 )
 def test_a_broken_paraphrase_corpus_is_refused(tmp_path, content, sentence):
     folder = tmp_path / "MRPC"
