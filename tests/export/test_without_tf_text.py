@@ -29,6 +29,7 @@ from kbert.tokenization.text_ops import import_tf_text
 from tests.conftest import tiny_pretraining_config
 
 run_dir, records, classifier, served, *texts = sys.argv[1:]
+tf.config.run_functions_eagerly(True)  # each is called once
 kbert.pretrain(tiny_pretraining_config(num_train_steps=2), run_dir, records + "/train")
 model = kbert.load(classifier)
 attempts = import_tf_text.cache_info().misses

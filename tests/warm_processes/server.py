@@ -4,6 +4,8 @@ Its orders are lines of JSON on the standard input; it ends when that is closed.
 before a fork, because a fork would lose TensorFlow's threads.
 """
 
+import gc
+import importlib
 import json
 import os
 import runpy
@@ -11,17 +13,19 @@ import signal
 import sys
 from pathlib import Path
 
-# First: it makes the import of TensorFlow quiet, whatever the environment of the test says.
-from kbert.cli import quiet_tensorflow  # noqa: F401
-
-# isort: split
-import keras  # noqa: F401
-import safetensors  # noqa: F401
-
+# What scripts import before TensorFlow; nothing of it reads the environment.
+import kbert.checkpoints.formats
 import kbert.cli.progress
+import kbert.cli.script
+import kbert.experiments.finetuning
+from kbert.cli import quiet_tensorflow
 from kbert.tokenization.text_ops import import_tf_text
 
+quiet_tensorflow.load_less()  # as every command does
+for name in ("keras", "safetensors"):
+    importlib.import_module(name)
 import_tf_text()
+gc.freeze()  # a process that looks at all of this, if only at its end, takes 0.3 seconds longer
 
 # Tests compare what a script writes, which must not depend on how busy the machine is.
 kbert.cli.progress.SECONDS_IN_A_FILE = 3600.0

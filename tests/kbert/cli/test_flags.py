@@ -14,6 +14,7 @@ from kbert.cli.commands import modules
 from kbert.cli.flags import named_positions
 from tests.docs.script_flags import flags_of
 from tests.places import REPOSITORY
+from tests.warm_processes import run_script
 
 ALL = list(modules())
 # Each command runs in a fork of a process that has loaded absl and the configs. Its exit code and the heavy
@@ -91,7 +92,7 @@ def test_every_flag_is_explained(pages, command):
     ],
 )
 def test_a_wrong_flag_is_one_sentence_that_says_what_to_type(arguments, facts):
-    result = run("-m", "kbert", *arguments.split())
+    result = run_script("kbert", *arguments.split())
     assert (result.returncode, result.stdout, result.stderr.count("\n")) == (1, "", 1)
     assert result.stderr.startswith("error: ") and all(fact in result.stderr for fact in facts)
 
@@ -145,13 +146,9 @@ def test_an_empty_value_is_none_of_a_flag_but_of_texts(command):
 )
 def test_a_path_in_the_home_folder_is_found_behind_a_flag(tmp_path, path):
     """bash leaves the ~ of --name=~/x to the program, and that of '~/my x'."""
-    program = "import sys; from kbert.cli.commands import main; sys.exit(main(['kbert', *sys.argv[1:]]))"
-    command = [sys.executable, "-c", program, "tokenize", *path, "--do_lower_case"]
     environment = os.environ | {"HOME": str(tmp_path)}
     (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n")
-    done = subprocess.run(
-        command, cwd=REPOSITORY, input="~/a", env=environment, capture_output=True, text=True
-    )
+    done = run_script("kbert", "tokenize", *path, "--do_lower_case", stdin="~/a", environment=environment)
     assert json.loads(done.stdout)["text"] == "~/a", done.stderr
 
 

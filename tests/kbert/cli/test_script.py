@@ -56,9 +56,14 @@ def test_output_that_a_full_disk_does_not_take_is_one_sentence(flag):
     )
 
 
-@pytest.mark.parametrize("workers", ["", "{}"])  # several exit normally
 @pytest.mark.parametrize(
-    ("body", "flag"), [("while True: print('more', flush=True)", []), ("print('more')", []), ("", ["--help"])]
+    ("body", "flag", "workers"),  # several exit normally
+    [
+        ("while True: print('more', flush=True)", [], ""),
+        ("print('more')", [], ""),
+        ("print('more')", [], "{}"),
+        ("", ["--help"], ""),
+    ],
 )
 def test_a_reader_that_has_seen_enough_ends_a_script_without_a_word(body, flag, workers, monkeypatch):
     if workers:
