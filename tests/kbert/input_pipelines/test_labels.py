@@ -90,6 +90,7 @@ def completed(path, files=ONE_LABEL_FILES, **dataset):
 
 
 @pytest.mark.parametrize("pair", ALIKE.values(), ids=ALIKE)
+@pytest.mark.parametrize("with_source", ["csv", "parquet"], indirect=True)
 def test_labels_that_mean_the_same_are_refused_with_the_pair(with_source, pair):
     one, other, why = pair
     path = with_source([one, "x", other, one])
@@ -169,6 +170,7 @@ NONE += ["(null)", "[NULL]", "(blank)", "#N/A N/A", "-1.#IND", "-nan"]
 
 @pytest.mark.parametrize("mark", NONE)
 @pytest.mark.parametrize("files", [ONE_LABEL_FILES, NumberFiles()], ids=["class", "number"])
+@pytest.mark.parametrize("with_source", ["csv", "parquet"], indirect=True)
 def test_what_stands_for_no_label_is_refused_or_left_out(with_source, files, mark, caplog):
     path = with_source(["1", mark, "0", "1"])
     with pytest.raises(ValueError, match=r"(line|row) \d .*dataset\.skip_unlabelled=true"):

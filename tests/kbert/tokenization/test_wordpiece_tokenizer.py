@@ -51,11 +51,11 @@ def expected_pieces(texts, do_lower_case):
 def test_random_texts_have_the_original_ids_and_with_masks_those_of_the_texts_between(do_lower_case, texts):
     tokenizer = fuzz_tokenizers[do_lower_case]
     assert pieces_of(tokenizer, texts) == expected_pieces(texts, do_lower_case)
-    expected = []
-    for text in texts:
+    masked, expected = [text for text in texts if "[MASK]" in text], []
+    for text in masked:
         parts = expected_pieces(text.split("[MASK]"), do_lower_case)
         expected.append([*parts[0], *(piece for part in parts[1:] for piece in ("[MASK]", *part))])
-    ids = tokenizer.tokenize_with_masks(tf.constant([text.encode("utf-8") for text in texts])).to_list()
+    ids = tokenizer.tokenize_with_masks(tf.constant([text.encode() for text in masked], tf.string)).to_list()
     assert [tokenizer.tokens(row) for row in ids] == expected
 
 
@@ -140,14 +140,7 @@ def test_tricky_texts_in_a_dataset(column):
         assert answer == row[column].split(" ") * bool(row[column]), ascii(row[0])
 
 
-def test_words_may_have_200_characters_whatever_their_bytes():
-    tokenizer = make_tokenizer(["a", "##a", "ж", "##ж", "𐌰", "##𐌰"], do_lower_case=True)
-    longest = [[letter, *["##" + letter] * 199] for letter in "aж𐌰"]
-    assert pieces_of(tokenizer, [letter * 200 for letter in "aж𐌰"]) == longest
-    assert pieces_of(tokenizer, [letter * 201 for letter in "aж𐌰"]) == [["[UNK]"]] * 3
-
-
-@pytest.mark.parametrize("limit", [1, 300])
+@pytest.mark.parametrize("limit", [1, 210])
 def test_the_limit_of_a_word_is_the_vocabularys(limit):
     vocabulary = Vocabulary([*SPECIAL, "é", "##é"], False, max_input_chars_per_word=limit)
     longest, too_long = pieces_of(WordPieceTokenizer(vocabulary), ["é" * limit, "é" * (limit + 1)])

@@ -68,8 +68,10 @@ def tries(name):
     others = [{}, *({key: value} for key, lists in choices.items() for values in lists for value in values)]
     for key, lists in choices.items():
         for values in lists:
-            ways = [other | {key: value} for value in values for other in others]
-            yield from ((key, way) for way in [way for way in ways if allowed(name, way)][:1])
+            ways = (other | {key: value} for value in values for other in others)
+            first = next((way for way in ways if allowed(name, way)), None)
+            if first is not None:
+                yield key, first
 
 
 def choices_of(owner, field):
