@@ -73,6 +73,8 @@ class StopSignal:
             yield self
             return
         before = {number: signal.getsignal(number) for number in _SIGNALS}
+        # Ignored ones stay so: a shell starts a command in the background without Ctrl-C.
+        before = {number: handler for number, handler in before.items() if handler != signal.SIG_IGN}
 
         def note(number, frame):
             self.received = self.received or number
@@ -84,7 +86,7 @@ class StopSignal:
                 signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
         with _second_signal_ends_at_once(before):
-            for number in _SIGNALS:
+            for number in before:
                 signal.signal(number, note)
             StopSignal.listener = self
             try:

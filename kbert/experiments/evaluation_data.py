@@ -26,7 +26,8 @@ def evaluation_data(loaded, eval_file, input_dir=None, held_out=False):
     if task.files is None:
         raise ValueError(
             f"{loaded.source} has the task {task.name}, which is not evaluated on labelled examples; "
-            "fine-tune it first (kbert finetune)."
+            "give vectors of texts the config of a task that compares them, such as config="
+            "configs/finetuning/stsb_embeddings.toml, and fine-tune others first (kbert finetune)."
         )
     if eval_file:
         return labelled_examples(loaded, task, eval_file, length, held_out)

@@ -24,6 +24,8 @@ from kbert.input_pipelines.labels import ANSWER, LEFT_OUT, NO_VALUE, RowLabels, 
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_format, find_table, values_of_folders
 
+_PAIR = "text_pair"  # what kbert calls the column of second texts
+
 
 class LabelledText(NamedTuple):
     """One labelled text, or pair of texts.
@@ -60,6 +62,7 @@ def stream_rows(
     """
 
     listed = False
+    unread = {_PAIR} - {dataset.text, dataset.text_pair, dataset.label} if not dataset.text_pair else set()
 
     def read(record, label, where):
         nonlocal listed
@@ -70,6 +73,11 @@ def stream_rows(
                 f"{where} has the text {text[:80]!r}, which looks like a list that a program printed: it is "
                 "read with its brackets and quotation marks. Join its words by blanks, here and elsewhere."
             )
+        if unread & record.keys():
+            warn_once(
+                f"{path}: the column {_PAIR!r} is not read, as dataset.text_pair names no column; name it "
+                "where the model is to read pairs."
+            )
         text_pair = text_cell(record, dataset.text_pair, where) if dataset.text_pair else None
         return LabelledText(text, text_pair, label)
 
@@ -77,7 +85,7 @@ def stream_rows(
     # Several labels may stand in columns of their own.
     label = None if read_label in (None, label_set) else dataset.label
     columns = (dataset.text, dataset.text_pair, label)
-    return stream_examples(path, dataset, columns, read, with_labels, read_label)
+    return stream_examples(path, dataset, columns, read, with_labels, read_label, optional=unread)
 
 
 def stream_records(

@@ -741,6 +741,20 @@ def test_unfinished_work_of_other_settings_is_refused_with_the_differences(tmp_p
         create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
 
 
+def test_a_corpus_that_is_replaced_while_it_is_read_is_refused(tmp_path, corpus, monkeypatch):
+    run_items = tokenization_stage.run_items
+
+    def run_and_replace(*arguments):
+        run_items(*arguments)
+        corpus[0].write_bytes(corpus[0].read_bytes() + b"one more line\n")
+
+    monkeypatch.setattr(tokenization_stage, "run_items", run_and_replace)
+    with pytest.raises(ValueError, match=f"{corpus[0]} was changed while it was read"):
+        create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
+    monkeypatch.undo()
+    create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
+
+
 def test_documents_that_came_before_are_dropped(tmp_path, corpus, small_blocks):
     twice = tmp_path / "twice.txt"
     twice.write_bytes(corpus[0].read_bytes() + b"\n" + corpus[0].read_bytes())

@@ -126,7 +126,7 @@ class PretrainingJob:
             "settings": asdict(self.settings),
             "vocabulary": vocabulary.describe(),
             # A changed file would give other documents than those that are done.
-            "input_files": {str(file): [file.stat().st_size, file.stat().st_mtime_ns] for file in files},
+            "input_files": {str(file): _size_and_time(file) for file in files},
         }
         plan_file = self.path / _PLAN_FILE
         if plan_file.is_file():
@@ -138,6 +138,12 @@ class PretrainingJob:
         if not plan_file.is_file():
             vocabulary.write_files(self.path)
             write_json(plan, plan_file)
+
+    def require_same_files(self):
+        """Raises ValueError where a file of the corpus is not the one that the plan names any more."""
+        for file, written in _read_plan(self.path / _PLAN_FILE)["input_files"].items():
+            if Path(file).is_file() and _size_and_time(Path(file)) != written:
+                raise ValueError(f"{file} was changed while it was read; start again when nothing writes it.")
 
     @contextlib.contextmanager
     def removed_on_wrong_input(self):
@@ -159,6 +165,11 @@ class PretrainingJob:
         with contextlib.suppress(OSError):
             (self.path / _PLAN_FILE).unlink(missing_ok=True)
             shutil.rmtree(self.path, ignore_errors=True)
+
+
+def _size_and_time(file: Path) -> list[int]:
+    stat = file.stat()
+    return [stat.st_size, stat.st_mtime_ns]
 
 
 def unfinished(output_dir: str | Path) -> Path:

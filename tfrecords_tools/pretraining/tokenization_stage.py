@@ -62,11 +62,12 @@ def tokenize_corpus(job: PretrainingJob, pool: Pool, groups: list[TextGroup]) ->
       the corpus without its duplicates).
 
     Raises:
-      ValueError: for lines that cannot be read, and for a corpus without text, or with less than two
-        documents where random next texts come from other documents.
+      ValueError: for lines that cannot be read, for a file that was changed meanwhile, and for a corpus
+        without text, or with less than two documents where random next texts come from other documents.
     """
     sizes = {group.name: sum(unit.num_bytes for unit in group.units) for group in groups}
     run_items(tokenize_group, job, pool, groups, job.tokens, sizes, "Tokenised", "bytes")
+    job.require_same_files()
     summaries = [read_json(summary_file(job.tokens, group.name)) for group in groups]
     blocks = [block for summary in summaries for block in summary["blocks"]]
     problems = Problems.merge(Problems.from_json(summary["problems"]) for summary in summaries)

@@ -63,6 +63,20 @@ def test_the_first_signal_is_noted_and_what_was_there_comes_back(number):
     assert signal.getsignal(number) == before
 
 
+def test_an_ignored_signal_stays_ignored():
+    """As Ctrl-C is for a command that a script starts in the background."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with StopSignal().listening() as stop:
+            send(signal.SIGINT)
+            assert stop.received == 0
+            send(signal.SIGTERM)
+            assert stop.received == signal.SIGTERM
+        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_the_second_ctrl_c_is_not_patient():
     with pytest.raises(KeyboardInterrupt), StopSignal().listening() as stop:
         send(signal.SIGTERM)

@@ -86,6 +86,16 @@ def test_single_quotation_marks_and_texts_that_were_cut_are_said(write, caplog):
     assert not caplog.text
 
 
+def test_a_second_text_that_is_not_read_is_said(write, caplog):
+    content = '{"text": "a", "text_pair": "b", "label": "x"}\n'
+    assert read_rows(path := write("a.jsonl", content), PLAIN) == [LabelledText("a", None, "x")]
+    assert f"{path}: the column 'text_pair' is not read, as dataset.text_pair names no column" in caplog.text
+    caplog.clear()
+    pairs = dataclasses.replace(PLAIN, text_pair="text_pair")
+    assert read_rows(write("b.jsonl", content), pairs) == [LabelledText("a", "b", "x")]
+    assert not caplog.text
+
+
 def test_short_rows_are_skipped_where_the_config_says_so_and_never_without_labels(write, caplog):
     lines = ["a\tb\ty", "one\ttwo\t1", "broken", "three\tfour", "five\tsix\t0"]
     path = write("a.tsv", "\n".join(lines) + "\n")
