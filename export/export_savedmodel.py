@@ -9,7 +9,6 @@ model's for every signature, and the size (each weight is stored once). A model 
 beside the model; see docs/serving.md.
 """
 
-import functools
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -35,7 +34,7 @@ from .deployment import model_card, warmup_requests
 from .deployment.docker_line import docker_command, served_name
 from .deployment.measurements import measure
 from .folder_names import ABOUT_FILE, EXTRA_FOLDER, write_labels
-from .gate import answer_check, op_gate, run_texts, session_check, stored_weights
+from .gate import answer_check, op_gate, run_texts, saved_model_session, stored_weights
 from .gate.server_releases import releases_from
 from .source_flags import exported_model
 
@@ -114,7 +113,7 @@ def export_savedmodel(
             model.write(aside)
         report = op_gate.check_servable(str(aside), min_server_version) | {"precision": precision}
         report |= {} if dimensions is None else {"dimensions": dimensions}
-        session = session_check.load_session(str(aside))
+        session = saved_model_session.SavedModelSession(str(aside))
         texts = run_texts.read_run_texts(model.loaded.run, model.task)
         with activity("asking every signature, and Keras the same"):
             report |= answer_check.check_answers(model, session, TOLERANCES[precision], texts.examples)
@@ -143,9 +142,7 @@ def _warm_up(directory, name, serving_model, examples, session, with_measurement
         measured = measure(directory, [request[:3] for request in requests])
         return {"num_warmup_requests": number, "measured": measured}
     written = warmup_requests.read_warmup_requests(extra)
-    warmup_requests.replay(
-        requests, written, functools.partial(session_check.run_loaded, session), _REPLAY_SECONDS
-    )
+    warmup_requests.replay(requests, written, session.run, _REPLAY_SECONDS)
     return {"num_warmup_requests": number, "measured": None}
 
 

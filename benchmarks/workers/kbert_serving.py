@@ -15,9 +15,9 @@ def run_worker():
         os.environ["TF_ONEDNN_ASSUME_FROZEN_WEIGHTS"] = "1"
     # One op at a time, each on all threads: TensorFlow Serving's --tensorflow_inter_op_parallelism=1.
     tf = tensorflow_with(settings["threads"], 1)
-    from export.gate.session_check import load_session
+    from export.gate.saved_model_session import SavedModelSession
 
-    model = load_session(settings[f"savedmodel_{settings['precision']}"])
+    model = SavedModelSession(settings[f"savedmodel_{settings['precision']}"])
 
     def answer(texts):
         outputs = model.run("serving_default", {"text": np.array(texts, object)}, ("probabilities",))

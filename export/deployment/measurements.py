@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from ..folder_names import EXTRA_FOLDER
-from ..gate import session_check
+from ..gate.saved_model_session import SavedModelSession
 from . import warmup_requests
 from .docker_line import ENVIRONMENT
 
@@ -81,16 +81,16 @@ def resident_bytes() -> int:
 def _measured(directory: Path, timed: dict[str, int]) -> dict:
     """What `measure` returns, of this process; `timed`: batch size -> which request."""
     before, start = resident_bytes(), time.perf_counter()
-    session = session_check.load_session(str(directory))
+    session = SavedModelSession(str(directory))
     loaded = time.perf_counter()
     requests = list(warmup_requests.read_warmup_requests(directory / EXTRA_FOLDER))
     for signature, inputs in requests:
-        session_check.run_loaded(session, signature, inputs)
+        session.run(signature, inputs)
     warm, memory = time.perf_counter(), resident_bytes()
 
     return {
         "milliseconds": {
-            size: _median_ms(lambda request=requests[index]: session_check.run_loaded(session, *request))
+            size: _median_ms(lambda request=requests[index]: session.run(*request))
             for size, index in timed.items()
         },
         "resident_bytes": memory,

@@ -8,7 +8,6 @@ from kbert.inference.finite_numbers import require_finite_answers
 
 from ..serving_model import ServingModel
 from .saved_model_session import DEFAULT_SIGNATURE, SavedModelSession
-from .session_check import run_loaded
 from .signature_inputs import make_inputs
 
 # Plain, Unicode and empty; then a long one beside one short one alone, as Keras computes the padding of all.
@@ -30,7 +29,7 @@ def check_answers(
 
     Args:
       serving_model: what was written.
-      session: the SavedModel as `load_session` gives it.
+      session: the SavedModel, as the server loads it.
       tolerance: differences of numbers from Keras up to this are rounding. Rounding grows with the numbers:
         where the largest of an output is above 1, the tolerance is so much larger. Logits of 8 may differ
         eight times as much as probabilities.
@@ -48,7 +47,7 @@ def check_answers(
     differences, equal, num_answers = [], [], 0
     serving, vocab_size = serving_model.task.serving, serving_model.loaded.config.vocab_size
     for name, inputs in _questions(serving_model, examples):
-        served = run_loaded(session, name, inputs)
+        served = session.run(name, inputs)
         signature = serving_model.trained_signatures[name]
         outputs = signature.function(**{key: tf.constant(value) for key, value in inputs.items()})
         expected = {key: value.numpy() for key, value in outputs.items()}

@@ -6,7 +6,7 @@ names in the finished graph are compared to the ops of the servers in use (`serv
 A server also refuses to call a function that must be compiled (`jit_compile=True`), since XLA is
 off there by default (its flag `--xla_cpu_compilation_enabled`).
 
-Of ops only names are compared. Loading the folder (`export/gate/session_check.py`) shows whether
+Of ops only names are compared. Loading the folder (`export/gate/saved_model_session.py`) shows whether
 attributes and kernels fit, in this TensorFlow and, in CI, in 2.12.1 (`make test-servers`).
 """
 

@@ -95,7 +95,7 @@ class BatchQueue:
         Raises:
           RequestError: of the model; `DEADLINE_EXCEEDED`; `RESOURCE_EXHAUSTED` for too large an answer.
         """
-        definition = self._session.signature(signature)
+        definition = self._session.signatures[signature]
         answers: list[Arrays] = []
         size = 0
         for begin, end in _slices(tokens, self._max_batch_tokens):

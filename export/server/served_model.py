@@ -69,10 +69,7 @@ class ServedModel:
             number = version_number(folder)
             self.version = 1 if number is None else number
             with activity(f"loading {name}"):
-                try:
-                    self.session = SavedModelSession(str(folder))
-                except (tf.errors.OpError, OSError, RuntimeError, ValueError) as error:
-                    raise ValueError(f"{folder} cannot be served: {error}") from error
+                self.session = SavedModelSession(str(folder))
             self.signatures = {
                 name: signature
                 for name, signature in self.session.signatures.items()

@@ -70,7 +70,7 @@ def _right_and_wrong(classifier, rows) -> list[dict]:
 def _ways(paths, classifier, vocabulary, stack):
     """Way of asking -> function from a text to outputs for a batch of one; the server ends with `stack`."""
     served, name = paths["SavedModel"], paths["SavedModel"].name
-    session = _exporter("gate.session_check").load_session(str(served / "1"))
+    session = _exporter("gate.saved_model_session").SavedModelSession(str(served / "1"))
     server = _exporter("server.running").DevelopmentServer(served, name, port=0, rest_api_port=0)
     stack.enter_context(server)
     predictor, litert = classifier.predictor("serving_default"), _exporter("litert.litert_model")

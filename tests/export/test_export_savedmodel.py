@@ -13,7 +13,7 @@ import export.export_savedmodel as exporter
 import export.gate.answer_check as answer_check
 import kbert
 from export.export_savedmodel import _new_version, export_savedmodel
-from export.gate.session_check import load_session, run_loaded
+from export.gate.saved_model_session import SavedModelSession
 from export.serving_model import ServingModel
 from kbert.runs.checkpoint import parse_step
 from kbert.runs.run_directory import RunDirectory
@@ -76,12 +76,12 @@ def test_both_signatures_answer_as_keras_does(exported):
     expected = keras_outputs(run, inputs)
     assert np.ptp(expected["probabilities"][:, 0]) > 1e-3  # the texts tell
 
-    model = load_session(report["path"])
-    by_text = run_loaded(model, "serving_default", inputs)
+    model = SavedModelSession(report["path"])
+    by_text = model.run("serving_default", inputs)
     packed = TextInputs(run.vocabulary(), run.config.max_seq_length)(
         *(tf.constant(list(texts)) for texts in inputs.values())
     )
-    by_ids = run_loaded(model, "ids", {name: value.numpy() for name, value in packed.items()})
+    by_ids = model.run("ids", {name: value.numpy() for name, value in packed.items()})
     labels = [run.config.dataset.labels[i] for i in expected["logits"].argmax(axis=-1)]
     for answer in (by_text, by_ids):
         assert answer.keys() - {"truncated"} == {"probabilities", "logits", "label"}

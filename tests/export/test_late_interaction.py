@@ -6,7 +6,7 @@ import tensorflow as tf
 
 import kbert
 from export.export_savedmodel import export_savedmodel
-from export.gate.session_check import load_session, run_loaded
+from export.gate.saved_model_session import SavedModelSession
 from kbert.tasks import TASKS
 from tests.kbert.checkpoints.hugging_face.test_sentence_transformers import golden
 from tests.kbert.inference.random_model import random_task_model
@@ -20,18 +20,18 @@ from tests.kbert.inference.random_model import random_task_model
 def test_the_vectors_of_queries_and_documents(name, text_ops, tmp_path):
     source, expected = golden(name)
     report = export_savedmodel(kbert.load(source), tmp_path / "served", text_ops=text_ops)
-    session, module = load_session(report["path"]), tf.saved_model.load(report["path"])
+    session, module = SavedModelSession(report["path"]), tf.saved_model.load(report["path"])
     for task, texts, matrices in (
         ("query", expected["queries"], expected["query_vectors"]),
         ("document", expected["texts"], expected["documents"]),
     ):
-        by_session = run_loaded(session, task, {"text": texts})
+        by_session = session.run(task, {"text": texts})
         by_loading = module.signatures[task](text=tf.constant(texts))
         for answer in (by_session, {key: value.numpy() for key, value in by_loading.items()}):
             for found, mask, right in zip(answer["vectors"], answer["mask"], matrices, strict=True):
                 np.testing.assert_allclose(found[mask == 1], right, atol=2e-5)
     pairs = {"text": expected["queries"][:1] * len(expected["texts"]), "text_pair": expected["texts"]}
-    found = run_loaded(session, "serving_default", pairs)["maxsim"]
+    found = session.run("serving_default", pairs)["maxsim"]
     np.testing.assert_allclose(found, expected["similarity"][0], rtol=2e-5)
 
 

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 from export.export_savedmodel import export_savedmodel
-from export.gate.session_check import load_session
+from export.gate.saved_model_session import SavedModelSession
 from export.gate.signature_inputs import make_inputs
 from export.serving_model import ServingModel
 from kbert.features import ENCODER_INPUTS
@@ -174,7 +174,7 @@ def test_what_is_exported_answers_the_same(tmp_path):
     loaded = random_task_model(CASES["pretraining"].task)
     report = export_savedmodel(loaded, tmp_path / "served")
     assert report["max_difference"] <= 1e-5
-    given = set(load_session(report["path"]).signatures) - {"__saved_model_init_op"}
+    given = set(SavedModelSession(report["path"]).signatures) - {"__saved_model_init_op"}
     assert given == set(ServingModel(loaded).signatures)
 
 

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 import kbert
 from export.export_savedmodel import export_savedmodel
-from export.gate.session_check import load_session, run_loaded
+from export.gate.saved_model_session import SavedModelSession
 from tests.kbert.checkpoints.hugging_face.test_sentence_transformers import golden
 
 pytestmark = pytest.mark.long
@@ -27,11 +27,11 @@ def test_the_words_of_texts_and_their_weights(name, text_ops, tmp_path):
     source, expected = golden(name)
     loaded = kbert.load(source)
     report = export_savedmodel(loaded, tmp_path / "served", text_ops=text_ops)
-    session, module = load_session(report["path"]), tf.saved_model.load(report["path"])
+    session, module = SavedModelSession(report["path"]), tf.saved_model.load(report["path"])
     texts, right = expected["texts"], np.array(expected["documents"])
     by_loading = module.signatures["serving_default"](text=tf.constant(texts))
     for answer in (
-        run_loaded(session, "serving_default", {"text": texts}),
+        session.run("serving_default", {"text": texts}),
         {key: value.numpy() for key, value in by_loading.items()},
     ):
         np.testing.assert_allclose(dense(answer, right.shape[1]), right, atol=2e-5)
@@ -44,7 +44,7 @@ def test_the_words_of_texts_and_their_weights(name, text_ops, tmp_path):
 def test_an_export_in_bfloat16_is_near(tmp_path):
     source, expected = golden("splade_max")
     report = export_savedmodel(kbert.load(source), tmp_path / "served", precision="bfloat16")
-    answer = run_loaded(load_session(report["path"]), "serving_default", {"text": expected["texts"]})
+    answer = SavedModelSession(report["path"]).run("serving_default", {"text": expected["texts"]})
     found, right = dense(answer, len(expected["documents"][0])), np.array(expected["documents"])
     np.testing.assert_allclose(found, right, atol=0.03)
     assert np.abs(found - right).max() > 1e-4  # it is bfloat16

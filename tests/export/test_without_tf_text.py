@@ -9,7 +9,7 @@ import pytest
 
 import kbert
 from export.export_savedmodel import export_savedmodel
-from export.gate.session_check import load_session, run_loaded
+from export.gate.saved_model_session import SavedModelSession
 from kbert.tasks import TASKS
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
 from tests.kbert.inference.random_model import random_task_model
@@ -49,9 +49,7 @@ def test_an_export_with_core_ops_passes_the_gate_and_answers_as_keras(core_expor
     assert core_export["text_ops"] == [] and core_export["oldest_server"] == "2.12"
     assert core_export["max_difference"] <= 1e-5
     model = kbert.load(finetuned_run.path)
-    served = run_loaded(
-        load_session(core_export["path"]), "serving_default", {"text": np.array(TEXTS, object)}
-    )
+    served = SavedModelSession(core_export["path"]).run("serving_default", {"text": np.array(TEXTS, object)})
     expected = model.model(model.inputs(TEXTS))["probabilities"]
     np.testing.assert_allclose(served["probabilities"], expected, atol=1e-5)
 

@@ -18,7 +18,7 @@ from tokenizers import Tokenizer
 import kbert
 from export.export_savedmodel import export_savedmodel
 from export.export_tflite import export_tflite
-from export.gate.session_check import load_session, run_loaded
+from export.gate.saved_model_session import SavedModelSession
 from export.litert.requests import QUANTIZATIONS
 from export.server.running import DevelopmentServer
 from kbert.checkpoints import FORMATS
@@ -149,13 +149,13 @@ def saved_model(life: Life) -> int:
     text_ops, precision, tolerance = life.rng("saved_model").choice(ways)
     serving = life.loaded.task.serving
     report = export_savedmodel(life.loaded, life.folder / "serving", text_ops=text_ops, precision=precision)
-    session, module = load_session(report["path"]), tf.saved_model.load(report["path"])
+    session, module = SavedModelSession(report["path"]), tf.saved_model.load(report["path"])
     for inputs, answer in zip(life.named_examples, life.answers, strict=True):
         signature = serving.signature_for(inputs)
         takes = module.signatures[signature].structured_input_signature[1]
         settings = {key: value for key, value in serving.settings.items() if key in takes}
         needed = {key: [value] for key, value in inputs.items()} | settings
-        by_session = run_loaded(session, signature, needed)
+        by_session = session.run(signature, needed)
         tensors = {key: tf.constant(value, takes[key].dtype) for key, value in needed.items()}
         by_module = {key: value.numpy() for key, value in module.signatures[signature](**tensors).items()}
         for outputs in (by_session, by_module):

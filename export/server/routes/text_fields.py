@@ -63,7 +63,24 @@ TextTask = Annotated[
 Count = Annotated[int | None, Field(ge=1, description="a number from 1 on")]
 
 
-class VectorFields(RequestFields):
+class _TextFields(RequestFields):
+    """What may be said of texts that a model reads."""
+
+    harmless: ClassVar[tuple[str, ...]] = _CLIENT
+
+    model: Model = None
+    truncate: Truncate = True
+    truncation_direction: Direction = "right"
+
+
+class _PipelineFields(_TextFields):
+    """The same in the form of Hugging Face's pipelines."""
+
+    objects = ("parameters",)
+    harmless = (*_CLIENT, "options")  # of Hugging Face's old API: whether to wait, whether to cache
+
+
+class VectorFields(_TextFields):
     """What may be said of vectors beside the texts."""
 
     synonyms = {
@@ -72,15 +89,11 @@ class VectorFields(RequestFields):
         "output_dimension": "dimensions",
         "task": "input_type",
     }
-    harmless: ClassVar[tuple[str, ...]] = _CLIENT
 
-    model: Model = None
     dimensions: Annotated[
         int | None, Field(ge=1, description="a number from 1 to the width of the model's vectors")
     ] = None
     normalize: Annotated[bool | None, Field(description="true or false")] = None
-    truncate: Truncate = True
-    truncation_direction: Direction = "right"
     prompt_name: Prompt = None
     input_type: InputType = None
     late_chunking: Annotated[Literal[False], Field(description="false: each text has a vector by itself")] = (
@@ -126,60 +139,45 @@ class EmbeddingsFields(VectorFields):
 class EmbedFields(VectorFields):
     """`/embed`."""
 
-    objects = ("parameters",)
-    harmless = (*_CLIENT, "options")  # of Hugging Face's old API: whether to wait, whether to cache
+    objects = _PipelineFields.objects
+    harmless = _PipelineFields.harmless
 
     inputs: Annotated[str | Texts, Field(description="a text or a list of texts")]
 
 
-class _OwnVectorFields(RequestFields):
-    """What may be said of texts whose vectors have a form of their own."""
-
-    objects = ("parameters",)
-    harmless = EmbedFields.harmless
-
-    inputs: Annotated[str | Texts, Field(description="a text or a list of texts")]
-    model: Model = None
-    truncate: Truncate = True
-    truncation_direction: Direction = "right"
-
-
-class EmbedAllFields(_OwnVectorFields):
+class EmbedAllFields(_PipelineFields):
     """`/embed_all`."""
 
     synonyms = {"truncation": "truncate", "input_type": "prompt_name", "task": "prompt_name"}
 
+    inputs: Annotated[str | Texts, Field(description="a text or a list of texts")]
     prompt_name: TextTask = None
 
 
-class EmbedSparseFields(_OwnVectorFields):
+class EmbedSparseFields(_PipelineFields):
     """`/embed_sparse`."""
 
     synonyms = {"truncation": "truncate", "task": "input_type"}
 
+    inputs: Annotated[str | Texts, Field(description="a text or a list of texts")]
     prompt_name: Prompt = None
     input_type: InputType = None
 
 
-class SimilarityFields(RequestFields):
+class SimilarityFields(_PipelineFields):
     """`/similarity`: `{"inputs": {"source_sentence": ..., "sentences": [...]}}`."""
 
     objects = ("inputs", "parameters")
-    harmless = EmbedFields.harmless
 
     source_sentence: Annotated[str, Field(description="a text")]
     sentences: Annotated[Texts, Field(description="a list of texts")]
-    model: Model = None
-    truncate: Truncate = True
-    truncation_direction: Direction = "right"
     prompt_name: Prompt = None
 
 
-class RerankFields(RequestFields):
+class RerankFields(_TextFields):
     """`/rerank`, `/v1/rerank`, `/v2/rerank`: `texts` as Hugging Face's clients, `documents` as Cohere's."""
 
     synonyms = {"top_k": "top_n", "truncation": "truncate", "return_documents": "return_text"}
-    harmless: ClassVar[tuple[str, ...]] = _CLIENT
 
     query: Annotated[str, Field(description="a text")]
     texts: Annotated[Texts | None, Field(description="a list of texts")] = None
@@ -187,10 +185,7 @@ class RerankFields(RequestFields):
         Annotated[list[str | dict[str, Any]], FirstFault()] | None,
         Field(description='a list of texts, or of objects with "text"'),
     ] = None
-    model: Model = None
     top_n: Count = None
-    truncate: Truncate = True
-    truncation_direction: Direction = "right"
     raw_scores: Annotated[bool, Field(description="true or false")] = False
     return_text: Annotated[bool, Field(description="true or false")] = False
     rank_fields: Annotated[
@@ -213,19 +208,13 @@ class RerankFields(RequestFields):
         return self
 
 
-class PredictFields(RequestFields):
+class PredictFields(_PipelineFields):
     """`/predict`."""
-
-    objects = ("parameters",)
-    harmless = EmbedFields.harmless
 
     inputs: Annotated[
         Any,
         Field(description="a text, a list of the two texts of a pair, or a list of such lists for several"),
     ]
-    model: Model = None
-    truncate: Truncate = True
-    truncation_direction: Direction = "right"
     raw_scores: Annotated[bool, Field(description="true or false")] = False
     top_k: Count = None
     function_to_apply: Annotated[

@@ -20,28 +20,19 @@ def loaded_with(special_tokens):
     )
 
 
-@pytest.fixture
-def check(monkeypatch):
-    """Function from what an exported model says and what Keras says, name -> list, to the differences."""
-
-    def check(served, expected, serving=Serving):
-        keras_says = {name: tf.constant(value) for name, value in expected.items()}
-        signature = texts_signature(("text",), lambda text: keras_says)
-        served = {
-            name: np.array(value, keras_says[name].dtype.as_numpy_dtype) for name, value in served.items()
-        }
-        monkeypatch.setattr(answer_check, "run_loaded", lambda *asked: served)
-        model = SimpleNamespace(
-            trained_signatures={"serving_default": signature},
-            source="model",
-            loaded=loaded_with(BERT_TOKENS),
-            task=SimpleNamespace(
-                serving=serving(SimpleNamespace(pooling=SimpleNamespace(max_active_dims=3)))
-            ),
-        )
-        return answer_check.check_answers(model, None, 1e-5)
-
-    return check
+def check(served, expected, serving=Serving):
+    """The differences between what an exported model says and what Keras says, name -> list."""
+    keras_says = {name: tf.constant(value) for name, value in expected.items()}
+    signature = texts_signature(("text",), lambda text: keras_says)
+    served = {name: np.array(value, keras_says[name].dtype.as_numpy_dtype) for name, value in served.items()}
+    model = SimpleNamespace(
+        trained_signatures={"serving_default": signature},
+        source="model",
+        loaded=loaded_with(BERT_TOKENS),
+        task=SimpleNamespace(serving=serving(SimpleNamespace(pooling=SimpleNamespace(max_active_dims=3)))),
+    )
+    session = SimpleNamespace(run=lambda *asked: served)
+    return answer_check.check_answers(model, session, 1e-5)
 
 
 def test_a_model_is_asked_to_fill_its_own_mask_token():
@@ -64,7 +55,7 @@ NAN = float("nan")
         ([-1e9 * (1 + 1e-6), 0.1], [-1e9, 0.1]),  # no answer: compared by its size
     ],
 )
-def test_rounding_passes(check, served, expected):
+def test_rounding_passes(served, expected):
     found = check({"scores": served}, {"scores": expected})
     assert 0 < found["mean_difference"] < found["max_difference"] < 1e-4 and found["answers_agree"] is None
 
@@ -84,18 +75,18 @@ def test_rounding_passes(check, served, expected):
         ([True, False], [True, True], "scores of the signature serving_default. Nothing was exported"),
     ],
 )
-def test_a_difference_is_refused(check, served, expected, message):
+def test_a_difference_is_refused(served, expected, message):
     with pytest.raises(ValueError, match=message):
         check({"scores": served}, {"scores": expected})
 
 
-def test_each_output_has_its_own_bound(check):
+def test_each_output_has_its_own_bound():
     """Probabilities are not compared loosely because logits stand beside them."""
     with pytest.raises(ValueError, match="numbers of probabilities"):
         check({"logits": [9.0], "probabilities": [0.50005]}, {"logits": [9.0], "probabilities": [0.5]})
 
 
-def test_the_report_tells_the_mean_and_how_many_answers_are_equal(check):
+def test_the_report_tells_the_mean_and_how_many_answers_are_equal():
     numbers, labels = [[0.5, 0.500004]] * 4, ["a", "b", "c", "d"]
     found = check(
         {"scores": numbers, "label": [b"a", b"b", b"b", b"d"], "truncated": [True] * 4},
@@ -106,7 +97,7 @@ def test_the_report_tells_the_mean_and_how_many_answers_are_equal(check):
     assert (found["answers_agree"], found["answers_compared"]) == (0.75, 8)  # two batches
 
 
-def test_sparse_vectors_are_compared_word_by_word(check):
+def test_sparse_vectors_are_compared_word_by_word():
     keras = {"indices": [[4, 1, 2]], "weights": [[0.9, 0.500001, 0.5]]}
     for rounding in ([[4, 2, 1]], [[4, 1, 3]]):  # two places change, or the last word is another
         served = {"indices": rounding, "weights": [[0.9, 0.500002, 0.5]]}

@@ -70,7 +70,7 @@ def test_null_is_as_left_out(fields):
         (EmbeddingsFields, {"input": "a", "promt_name": "query"}, '"promt_name" is no field of this request'),
         (EmbeddingsFields, {"input": "a", "promt_name": "query"}, "did you mean prompt_name?"),
         (EmbeddingsFields, {"inputt": "a", "xyz": 1}, "did you mean input?"),
-        (EmbeddingsFields, {"input": "a", "xyz": 1}, "its fields are model, dimensions"),
+        (EmbeddingsFields, {"input": "a", "xyz": 1}, "its fields are model, truncate"),
         (EmbeddingsFields, {"input": [1, 2, 3]}, "token ids; expected texts. Clients number tokens"),
         (EmbeddingsFields, {"input": [[1, 2]]}, "With LangChain set check_embedding_ctx_length=False"),
         (EmbeddingsFields, {"input": ["a", None]}, "input[1]: received null; expected a text or"),

@@ -10,7 +10,7 @@ import pytest
 import kbert
 from export.export_savedmodel import export_savedmodel
 from export.export_tflite import export_tflite
-from export.gate.session_check import load_session, run_loaded
+from export.gate.saved_model_session import SavedModelSession
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
 from kbert.config import OptimizerConfig
@@ -146,7 +146,7 @@ def test_a_training_taken_up_again_goes_on_exactly(run, published, labelled_file
 def test_exports_answer_as_keras_does(run, tmp_path):
     expected = np.array([answer["probabilities"]["loud"] for answer in kbert.load(run.path).predict(TEXTS)])
     served = export_savedmodel(run, tmp_path / "served")
-    answer = run_loaded(load_session(served["path"]), "serving_default", {"text": np.array(TEXTS, object)})
+    answer = SavedModelSession(served["path"]).run("serving_default", {"text": np.array(TEXTS, object)})
     np.testing.assert_allclose(answer["probabilities"][:, 1], expected, atol=1e-5)
     kinds = {"float32": 1e-5, "dynamic_int8": 0.1}
     reports = export_tflite(run, tmp_path / "litert", list(kinds), (8, 24))
