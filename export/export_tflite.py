@@ -20,7 +20,7 @@ from typing import Literal
 
 from absl import logging
 
-from kbert.checks import with_checked_arguments
+from kbert.checks import Share, with_checked_arguments
 from kbert.cli import script
 from kbert.cli.closing_output import define_json_flag, print_result
 from kbert.cli.declared_flags import declare_flags, flag_values
@@ -66,7 +66,7 @@ def export_tflite(
     max_seq_lengths: Sequence[int] | None = None,
     overwrite: bool = False,
     eval_file: str | Path | None = None,
-    min_agreement: float = 0.99,
+    min_agreement: Share = 0.99,
     mediapipe: bool = False,
     tokenizer_inside: bool = False,
     config: FinetuningConfig | str | Path | None = None,
@@ -106,7 +106,6 @@ def export_tflite(
     output_dir = Path(output_dir)
     require("litert", "an export to LiteRT")
     requests.check_quantizations(quantizations)
-    requests.check_agreement(min_agreement)
 
     source = litert_source.to_litert_source(model, _read_config(config), eval_file)
     _check_output_dir(output_dir, source, overwrite)
@@ -180,7 +179,6 @@ def main():
     require("litert", "kbert export-litert")
     source, arguments = flag_values(exported_model), flag_values(export_tflite, _CALLED)
     requests.check_quantizations(arguments["quantizations"])
-    requests.check_agreement(arguments["min_agreement"])
     folder = Path(arguments["output_dir"])
     _require_free(folder, arguments["overwrite"])
     config = _read_config(arguments["config"])

@@ -21,7 +21,7 @@ from ..folder_names import WARMUP_FILE
 from ..gate.signature_inputs import make_inputs
 
 BATCH_SIZES = (1, 8, 32)
-_SHORTEST = 32  # tokens; shorter texts are not worth a request of their own
+_LENGTHS = [2**power for power in range(5, 16)]  # tokens; shorter texts are not worth a request of their own
 _FIXED_WORDS = (
     "the quick brown fox jumps over a lazy dog and runs into the old wood before it is dark".split()
 )
@@ -48,8 +48,7 @@ class WarmupRequest(NamedTuple):
 
 def length_buckets(max_seq_length: int) -> tuple[int, ...]:
     """Powers of two from 32 on, and the longest sequence: the lengths that requests are made for."""
-    powers = [2**power for power in range(5, 16)]
-    return (*(length for length in powers if _SHORTEST <= length < max_seq_length), max_seq_length)
+    return (*(length for length in _LENGTHS if length < max_seq_length), max_seq_length)
 
 
 def warmup_requests(signatures: dict[str, Signature], text_inputs, examples=()) -> Iterator[WarmupRequest]:
@@ -85,7 +84,7 @@ def write_warmup_requests(folder: Path, model_name: str, requests) -> int:
             message = predict_pb2.PredictRequest()
             message.model_spec.name, message.model_spec.signature_name = model_name, request.signature
             for name, value in request.inputs.items():
-                message.inputs[name].CopyFrom(tf.make_tensor_proto(_encoded(value)))
+                message.inputs[name].CopyFrom(tf.make_tensor_proto(value))
             log = prediction_log_pb2.PredictLog(request=message)
             writer.write(prediction_log_pb2.PredictionLog(predict_log=log).SerializeToString())
     return number
@@ -170,10 +169,3 @@ def _example_words(examples):
         for value in example.values():
             texts.extend([value] if isinstance(value, str) else value)
     return [word for text in texts for word in text.split()][:5000]
-
-
-def _encoded(value):
-    if value.dtype != object:
-        return value
-    texts = [text.encode("utf-8") if isinstance(text, str) else text for text in value.ravel()]
-    return np.array(texts, object).reshape(value.shape)

@@ -58,12 +58,6 @@ def checked_lengths(lengths, source, several: bool = True) -> tuple[int, ...]:
     return lengths
 
 
-def check_agreement(least: float):
-    """Raises ValueError unless `least` is a share."""
-    if not 0.0 <= least <= 1.0:
-        raise ValueError(f"--min_agreement={least} must be a share from 0 to 1, for example 0.99.")
-
-
 def check_task(source):
     """Raises ValueError unless a LiteRT file can answer as the model of a `LiteRTSource` does.
 

@@ -123,18 +123,16 @@ def listed(array: np.ndarray) -> list:
             numbers[some] = array.ravel()[some].astype("U32").astype(np.float64)
         return numbers.reshape(array.shape).tolist()
     if array.dtype == object:
-        texts = np.empty(array.shape, object)
-        texts.ravel()[:] = [value.decode("utf-8", "replace") for value in array.ravel()]
-        return texts.tolist()
-    if array.dtype == np.float16:
-        return array.astype(np.float64).tolist()
+        return _each(array, lambda value: value.decode("utf-8", "replace"))
     return array.tolist()
 
 
 def _encoded(array):
-    encoded = np.empty(array.shape, object)
-    encoded.ravel()[:] = [{"b64": base64.b64encode(value).decode()} for value in array.ravel()]
-    return encoded.tolist()
+    return _each(array, lambda value: {"b64": base64.b64encode(value).decode()})
+
+
+def _each(array, written) -> list:
+    return np.array([written(value) for value in array.ravel()], object).reshape(array.shape).tolist()
 
 
 def _columns(rows, names: list[str]) -> dict[str, list]:

@@ -12,7 +12,7 @@ from kbert.tasks.sparse_embedding.sparse_serving import INDICES, WEIGHTS
 from kbert.tasks.sparse_embedding.sparse_similarities import as_rows, sparse_similarities
 
 from ..gate.saved_model_session import RequestError
-from .prompts import NO_PROMPT, Prompt, prompts_of_ranking
+from .prompts import Prompt, prompts_of_ranking
 from .request import Request, invalid
 from .service import Service
 
@@ -57,7 +57,8 @@ def rank(
     if model.gives_token_vectors:
         numbers = scores = _by_token_vectors(service, request, query, texts, truncate)
     elif model.ranks_by_vectors:
-        numbers = scores = _by_vectors(service, request, query, texts, truncate)
+        prompts = prompts_of_ranking(model)
+        numbers = scores = compare(service, request, query, texts, truncate, prompts, ("query", "texts"))
     elif model.ids_signature(INDICES):
         numbers = scores = _by_sparse_vectors(service, request, query, texts, truncate)
     elif model.pair_number is None:
@@ -74,8 +75,9 @@ def compare(
     request: Request,
     source: str,
     texts: list[str],
-    truncate: bool = True,
-    prompt: Prompt = NO_PROMPT,
+    truncate: bool,
+    prompts: tuple[Prompt, Prompt],
+    names: tuple[str, str],
 ) -> np.ndarray:
     """How alike each text is to the source, float32 (texts,), by the model's own similarity.
 
@@ -84,18 +86,12 @@ def compare(
       request: is told the tokens.
       source, texts: as they came.
       truncate: whether a text may be cut.
-      prompt: comes before each of them.
+      prompts: come before the source and before each text.
+      names: what an error calls them.
     """
-
-    vectors = service.embed(request, texts, truncate, None, prompt, "sentences[{}]".format)
-    first = service.embed(request, [source], truncate, None, prompt, "source_sentence".format)
-    return similarities(first, vectors, service.model.similarity)[0]
-
-
-def _by_vectors(service, request, query, texts, truncate):
-    before_query, before_text = prompts_of_ranking(service.model)
-    vectors = service.embed(request, texts, truncate, None, before_text)
-    first = service.embed(request, [query], truncate, None, before_query, "query".format)
+    (before_source, before_text), (source_name, texts_name) = prompts, names
+    vectors = service.embed(request, texts, truncate, None, before_text, f"{texts_name}[{{}}]".format)
+    first = service.embed(request, [source], truncate, None, before_source, source_name.format)
     return similarities(first, vectors, service.model.similarity)[0]
 
 

@@ -256,7 +256,7 @@ def test_refusals_leave_nothing(finetuned_run, run_with_nan, pretraining_run, tm
     for run, options, fact in (
         (finetuned_run, {"quantizations": ["int3"]}, "int3 .* float32, float16, dynamic_int8"),
         (finetuned_run, {"max_seq_lengths": (99,)}, "=99 .*=32"),
-        (finetuned_run, {"min_agreement": 99}, "=99 .* from 0 to 1"),
+        (finetuned_run, {"min_agreement": 99}, "=99 .* at most 1"),
         (finetuned_run, {"config": finetuned_run.config}, "config is for checkpoints of other"),
         (pretraining_run, {}, "has the task pretraining"),
         (run_with_nan, {}, "not finite .* another checkpoint"),

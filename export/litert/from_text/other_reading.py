@@ -10,7 +10,7 @@ import numpy as np
 from absl import logging
 
 from kbert.features import ENCODER_INPUTS
-from kbert.tokenization.wordpiece_rules import MAX_CHARACTERS_PER_WORD, WordPieceRules
+from kbert.tokenization.wordpiece_rules import WordPieceRules
 
 from ..comparison import Answered, compare, compute_metrics, predict_rows
 from ..comparison_data import ComparisonData
@@ -189,8 +189,7 @@ MEDIAPIPE: _Reasons = {
     "a NUL, where the text ends": lambda text: "\0" in text,
     **_long_word(MAX_BYTES_PER_WORD),
 }
-_GOOGLES_LIMIT = _long_word(MAX_CHARACTERS_PER_WORD)
-INSIDE_CASED = {"controls, which split words": lambda text: _has(text, _CONTROLS), **_GOOGLES_LIMIT}
+INSIDE_CASED: _Reasons = {"controls, which split words": lambda text: _has(text, _CONTROLS)}
 INSIDE_UNCASED = INSIDE_CASED | {"characters that folding changes, such as ½ ™ ß ς …": _folds}
 
 
@@ -210,5 +209,4 @@ def mediapipe_reasons(rules: WordPieceRules) -> _Reasons:
 def inside_reasons(rules: WordPieceRules) -> _Reasons:
     """The same for the tokenizer inside, whose limit of a word is that of the rules, in bytes."""
     table = INSIDE_UNCASED if rules.do_lower_case else INSIDE_CASED
-    others = {reason: applies for reason, applies in table.items() if reason not in _GOOGLES_LIMIT}
-    return others | _long_word(rules.max_input_chars_per_word)
+    return table | _long_word(rules.max_input_chars_per_word)

@@ -144,12 +144,10 @@ def inferred(service: Service, own: Request, fields: InferFields, values: Binary
     parameters = _Parameters.of(fields.parameters)
     signature, definition = model.signature(parameters.signature_name)
     is_binary = _wanted(fields, signature, definition)
-    inputs: dict[str, np.ndarray] = {}
-    for received in fields.inputs:
-        tensor = _Tensor.of(received)
-        if tensor.name in inputs:
-            raise invalid(f"inputs: {shown(tensor.name)} is there twice.")
-        inputs[tensor.name] = _array(tensor, definition.inputs.get(tensor.name), values, service.limits)
+    inputs = {
+        name: _array(tensor, definition.inputs.get(name), values, service.limits)
+        for name, tensor in _by_name("inputs", fields.inputs, _Tensor).items()
+    }
     values.require_end()
     outputs = service.predict(own, signature, inputs, tuple(is_binary))
     answer = {"model_name": model.name, "model_version": str(model.version)}
@@ -159,17 +157,21 @@ def inferred(service: Service, own: Request, fields: InferFields, values: Binary
 
 def _wanted(fields: InferFields, signature: str, definition) -> dict[str, bool | None]:
     """The outputs that are asked for; whether as bytes, if it is said."""
-    is_binary: dict[str, bool | None] = {}
-    for received in fields.outputs:
-        output = _Output.of(received)
-        if output.name in is_binary:
-            raise invalid(f"outputs: {shown(output.name)} is there twice.")
-        is_binary[output.name] = _OutputParameters.of(output.parameters).binary_data
-        if output.name not in definition.outputs:
-            raise invalid(
-                f"outputs: {shown(output.name)} is none; {signature} has {', '.join(definition.outputs)}."
-            )
-    return is_binary
+    outputs = _by_name("outputs", fields.outputs, _Output)
+    for name in outputs:
+        if name not in definition.outputs:
+            raise invalid(f"outputs: {shown(name)} is none; {signature} has {', '.join(definition.outputs)}.")
+    return {name: _OutputParameters.of(output.parameters).binary_data for name, output in outputs.items()}
+
+
+def _by_name(what: str, objects: list[dict], kind: Any) -> dict[str, Any]:
+    named: dict[str, Any] = {}
+    for received in objects:
+        each = kind.of(received)
+        if each.name in named:
+            raise invalid(f"{what}: {shown(each.name)} is there twice.")
+        named[each.name] = each
+    return named
 
 
 def _array(tensor: _Tensor, info, values: BinaryValues, limits) -> np.ndarray:

@@ -121,9 +121,9 @@ def embedded_by_token(service: Service, own: Request, fields: EmbedAllFields) ->
 def compared(service: Service, own: Request, fields: SimilarityFields) -> list:
     """The answer of `/similarity`."""
     check_model(service.model, fields.model)
-    prompt = prompt_for(service.model, fields.prompt_name)
-    texts = fields.sentences
-    return listed(compare(service, own, fields.source_sentence, texts, fields.truncate, prompt))
+    prompts = (prompt_for(service.model, fields.prompt_name),) * 2
+    texts, names = fields.sentences, ("source_sentence", "sentences")
+    return listed(compare(service, own, fields.source_sentence, texts, fields.truncate, prompts, names))
 
 
 def _vectors(service, own, fields: VectorFields, texts, max_tokens=None) -> np.ndarray:

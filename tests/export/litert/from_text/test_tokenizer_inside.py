@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from export.litert.conversion import convert_to_litert
 from export.litert.flatbuffer import checked_ops
-from export.litert.from_text.other_reading import INSIDE_CASED, INSIDE_UNCASED, find_reasons, inside_reasons
+from export.litert.from_text.other_reading import find_reasons, inside_reasons
 from export.litert.from_text.tokenizer_inside import (
     CUSTOM_OPS,
     TextLiteRTModel,
@@ -87,8 +87,8 @@ def test_ids_are_those_of_bert_but_for_what_is_folded_or_split(tmp_path, do_lowe
     tokenizer = TokenizerInside(vocabulary, LENGTH)  # which says so in reports, by TensorFlow's kernels
     rows = tokenizer(tf.constant(others))
     np.testing.assert_array_equal(found, np.stack([rows[name] for name in ENCODER_INPUTS], axis=1))
-    table = INSIDE_UNCASED if do_lower_case else INSIDE_CASED
-    assert [find_reasons(text, table) for text in others] == (
+    reasons = inside_reasons(vocabulary.rules)
+    assert [find_reasons(text, reasons) for text in others] == (
         list(OTHERS.values()) if do_lower_case else [[CONTROLS]] * 2
     )
 
