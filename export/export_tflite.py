@@ -20,6 +20,7 @@ from typing import Literal
 
 from absl import logging
 
+from kbert.checkpoints import formats
 from kbert.checks import Share, with_checked_arguments
 from kbert.cli import script
 from kbert.cli.closing_output import define_json_flag, print_result
@@ -120,13 +121,14 @@ def export_tflite(
     export = measured_export.MeasuredExport(source, lengths, data, min_agreement, mediapipe, tokenizer_inside)
     title = f"LiteRT files of {Path(source.path).resolve().name}"
     with whole_folder(output_dir, replace=overwrite) as aside:
-        source.vocabulary.write_files(aside)
+        source.reading.vocabulary.write_files(aside)
         write_labels(getattr(export.task, "labels", ()), aside)
         reports = {}
         for name in quantizations:
             with activity(f"{name}: conversion, comparison with Keras, latency"):
                 reports[name] = export.write(aside, name)
-        shown = {"reports": reports, "keras_metrics": export.keras_metrics, "best": source.best_metric}
+        best = source.reading.training_config.best_metric or source.task.best_metric
+        shown = {"reports": reports, "keras_metrics": export.keras_metrics, "best": best}
         write_text(render("litert.html", title=title, **shown), aside / _PAGE)
         write_json(_about(source, export.task, lengths, reports), aside / ABOUT_FILE)
     return {"path": str(output_dir)} | reports
@@ -138,14 +140,15 @@ def _about(source, task, lengths, reports) -> dict:
     return TASKS.to_record(task) | {
         "max_seq_length": lengths[-1],
         "lengths": list(lengths),
-        "vocabulary": source.vocabulary.describe(),
+        "vocabulary": source.reading.vocabulary.describe(),
         "files": {name: {key: report[key] for key in keys} for name, report in reports.items()},
     }
 
 
 def _check_output_dir(output_dir, source, overwrite):
     """Raises ValueError unless `output_dir` is free, or holds an earlier export that --overwrite replaces."""
-    check_output_folder(output_dir, source.files)
+    run = source.reading.run
+    check_output_folder(output_dir, formats.kept_files(run.path) if run else [Path(source.path)])
     _require_free(output_dir, overwrite)
     holds_export = (output_dir / ABOUT_FILE).is_file() and any(output_dir.glob("model_*.tflite"))
     if output_dir.exists() and not holds_export:

@@ -60,7 +60,7 @@ def comparison_data(source, eval_file, max_seq_length: int, held_out: bool = Fal
     run = source.reading.run
     if held_out and (eval_file is None or not run or "held_out" not in run.details):
         raise ValueError(not_held_out(source.path))
-    text_inputs = TextInputs(source.vocabulary, max_seq_length)
+    text_inputs = TextInputs(source.reading.vocabulary, max_seq_length)
     if eval_file is None:
         return _fixed_rows(source.task, text_inputs)
     if source.task.files is None:

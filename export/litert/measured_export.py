@@ -50,9 +50,10 @@ class MeasuredExport:
         self, source, lengths, data: ComparisonData, min_agreement, mediapipe=False, tokenizer_inside=False
     ):
         self._lengths, self._data, self._min_agreement = lengths, data, min_agreement
-        self._vocabulary = source.vocabulary
-        self.task, model = source.load()
-        text_inputs = TextInputs(source.vocabulary, lengths[-1])
+        self._vocabulary = source.reading.vocabulary
+        model = source.answering.model  # first: reading a run may find a newer checkpoint, with its task
+        self.task = source.answering.task
+        text_inputs = TextInputs(source.reading.vocabulary, lengths[-1])
         self._signature = self.task.serving.signatures(model, text_inputs)["ids"]
         answer = keras_answers(self.task, model, text_inputs, source.path)
         self._expected = predict_rows(self.task, answer, data)

@@ -39,15 +39,19 @@ class MediaPipeFiles:
     prefix = MEDIAPIPE
 
     def __init__(self, source, task, length: int, data: ComparisonData):
-        self._name, self._task, self._vocabulary = Path(source.path).resolve().name, task, source.vocabulary
-        tokenizer = MediaPipeTokenizer(source.vocabulary, length)
+        self._name, self._task, self._vocabulary = (
+            Path(source.path).resolve().name,
+            task,
+            source.reading.vocabulary,
+        )
+        tokenizer = MediaPipeTokenizer(source.reading.vocabulary, length)
         self.reading = read_otherwise(
             "MediaPipe",
             lambda rows: tokenizer([text for (text,) in rows]),
             texts_by_row(task, data),
             data,
-            source.vocabulary.tokens,
-            mediapipe_reasons(source.vocabulary.rules),
+            source.reading.vocabulary.tokens,
+            mediapipe_reasons(source.reading.vocabulary.rules),
         )
 
     def write(self, path: Path, model, quantization: str) -> dict:
@@ -90,15 +94,15 @@ class FilesWithTokenizer:
 
     def __init__(self, source, task, signature, length: int, data: ComparisonData):
         self._task, self._signature = task, signature
-        self._tokenizer = TokenizerInside(source.vocabulary, length)
+        self._tokenizer = TokenizerInside(source.reading.vocabulary, length)
         self._texts = texts_by_row(task, data)
         self.reading = read_otherwise(
             "the tokenizer inside",
             self._read,
             self._texts,
             data,
-            source.vocabulary.tokens,
-            inside_reasons(source.vocabulary.rules),
+            source.reading.vocabulary.tokens,
+            inside_reasons(source.reading.vocabulary.rules),
         )
 
     def _read(self, rows):

@@ -76,7 +76,7 @@ class _TextFields(RequestFields):
 class _PipelineFields(_TextFields):
     """The same in the form of Hugging Face's pipelines."""
 
-    objects = ("parameters",)
+    objects: ClassVar[tuple[str, ...]] = ("parameters",)
     harmless = (*_CLIENT, "options")  # of Hugging Face's old API: whether to wait, whether to cache
 
 

@@ -1,6 +1,7 @@
 """What an export to LiteRT refuses before any work: what was received, and what would do."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import pytest
 
@@ -113,8 +114,8 @@ def test_a_loaded_run_records_its_config_too(finetuned_run):
 )
 def test_default_lengths(finetuned_run, max_seq_length, several, expected):
     source = to_litert_source(finetuned_run)
-    encoder = dataclasses.replace(source.encoder, max_position_embeddings=1024)
-    source = source._replace(max_seq_length=max_seq_length, encoder=encoder)
+    encoder = dataclasses.replace(source.reading.config, max_position_embeddings=1024)
+    source = source._replace(reading=SimpleNamespace(max_seq_length=max_seq_length, config=encoder))
     assert requests.checked_lengths(None, source, several) == expected
 
 
