@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 from .json_body import shown
 from .limits import Limits
 from .request import invalid
-from .request_fields import RequestFields
+from .request_fields import Object, RequestFields, SignatureName
 from .tensors import MAX_RANK, check_size, check_texts
 
 _AT_ONCE = 1 << 14  # numbers: each takes 128 bytes on the way, and no other thread runs
@@ -35,10 +35,10 @@ class TensorFields(RequestFields):
     """The body of a `:predict` request. `parameters` are those inputs that are one value for all rows, such
     as `top_k`, and `signature_name`: Vertex AI lets nothing else through beside `instances`."""
 
-    signature_name: Annotated[str, Field(description="the name of a signature")] = ""
+    signature_name: SignatureName = ""
     instances: Annotated[Any, Field(description="a list of examples")] = None
     inputs: Annotated[Any, Field(description="all values of an input, or an object of them")] = None
-    parameters: Annotated[dict[str, Any], Field(description="an object")] = {}
+    parameters: Object = {}
 
     @model_validator(mode="after")
     def _check(self):
@@ -98,7 +98,7 @@ def write_outputs(outputs: dict[str, np.ndarray], is_rows: bool) -> bytes:
     values = {name: listed(array) for name, array in outputs.items()}
     for name in values:
         if name.endswith("_bytes"):
-            values[name] = _encoded(outputs[name])
+            values[name] = _each(outputs[name], lambda value: {"b64": base64.b64encode(value).decode()})
     if not is_rows:
         answer = {"outputs": next(iter(values.values())) if len(values) == 1 else values}
     else:
@@ -125,10 +125,6 @@ def listed(array: np.ndarray) -> list:
     if array.dtype == object:
         return _each(array, lambda value: value.decode("utf-8", "replace"))
     return array.tolist()
-
-
-def _encoded(array):
-    return _each(array, lambda value: {"b64": base64.b64encode(value).decode()})
 
 
 def _each(array, written) -> list:

@@ -3,7 +3,7 @@
 import difflib
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, FailFast, ValidationError
+from pydantic import BaseModel, ConfigDict, FailFast, Field, ValidationError
 
 from .json_body import parse_object, shown
 from .request import invalid
@@ -16,6 +16,10 @@ class FirstFault(FailFast):
 
 
 Texts = Annotated[list[str], FirstFault()]
+TextOrTexts = Annotated[str | Texts, Field(description="a text or a list of texts")]
+Flag = Annotated[bool, Field(description="true or false")]
+Object = Annotated[dict[str, Any], Field(description="an object")]
+SignatureName = Annotated[str, Field(description="the name of a signature")]
 _MAX_FAULTS = 4
 
 

@@ -46,7 +46,7 @@ _USUAL_PORT = re.compile(r"https://.*:443|http://.*:80", re.IGNORECASE)  # which
 
 
 class DevelopmentServer:
-    """Serves one model over gRPC and REST until `stop`.
+    """Serves one model over gRPC and REST until `stop`, and by the paths of `VertexRoutes`.
 
     Args:
       model_base_path: what to serve, see `ServedModel`.
@@ -55,7 +55,6 @@ class DevelopmentServer:
       host: the address to listen on.
       allowed_hosts, api_key, log: see `Gate`.
       cors_origins: whose pages in a browser may ask, for example "https://app.example"; "*" for all.
-      vertex: the paths that Vertex AI asks by; None takes those that the environment names.
       limits: what is accepted.
 
     Attributes:
@@ -82,11 +81,10 @@ class DevelopmentServer:
         limits: Limits = _LIMITS,
         log: bool = False,
         cors_origins: tuple[str, ...] = (),
-        vertex: VertexRoutes | None = None,
     ):
         _require_origins(cors_origins)
         _require_hosts(allowed_hosts)
-        vertex = VertexRoutes.from_environment() if vertex is None else vertex
+        vertex = VertexRoutes.from_environment()
         name = model_name or model_name_from(str(model_base_path))
         if not _NAME.fullmatch(name):
             raise ValueError(

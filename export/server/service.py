@@ -250,8 +250,8 @@ def _cut(rows, max_tokens: int, sep_id: int):
 
 def _estimated_tokens(inputs: dict[str, np.ndarray], definition) -> list[int]:
     """Of each row: a third of the bytes of its texts, or as many as it has numbers."""
-    rows = [array for name, array in inputs.items() if has_rows(definition.inputs[name]) and array.ndim]
-    if not rows or len({len(array) for array in rows}) > 1:
+    rows = [array for name, array in inputs.items() if has_rows(definition.inputs[name])]
+    if not rows:
         return [sum(array.size for array in inputs.values())]
     tokens = np.zeros(len(rows[0]), np.int64)
     widest = np.zeros(len(rows[0]), np.int64)

@@ -52,7 +52,6 @@ class Chart:
       kind: how to show the values.
       last_step: the step at the right edge; the left edge is step 0.
       phases: a pair (step, name) for each step where a new phase begins.
-      along: what a step is: "second" where the values are drawn over time.
     """
 
     title: str
@@ -60,7 +59,6 @@ class Chart:
     kind: Kind
     last_step: int
     phases: Sequence[tuple[int, str]] = ()
-    along: str = "step"
 
     def newest(self) -> int:
         """The last step of a line; of a point where there are only points, as evaluations alone give."""
@@ -121,13 +119,13 @@ def line_chart(chart: Chart) -> str:
     with new_figure(6.2, 2.6) as figure:
         axes = figure.subplots()
         _draw(axes, chart)
-        return render_svg(figure, f"{chart.title} by {chart.along}", columns(axes, edges, titles))
+        return render_svg(figure, f"{chart.title} by step", columns(axes, edges, titles))
 
 
 def _title(chart, step, reach):
     several = len(chart.series) > 1
     texts = [f"{series.name} {text}" if several else text for series, text in chart.readings(step, reach)]
-    return f"{chart.along} {step:,}: {'  '.join(texts)}"
+    return f"step {step:,}: {'  '.join(texts)}"
 
 
 def _draw(axes, chart):

@@ -158,10 +158,6 @@ def _has(text, categories):
     return any(unicodedata.category(char) in categories or char == "\ufffd" for char in others)
 
 
-def _has_long_word(text, most_bytes):
-    return any(len(word.encode("utf-8")) > most_bytes for word in split_words(text))
-
-
 def _folds(text):
     """Whether compatibility or case folding makes more of it than lower case does."""
     # A character at a time: the last sigma of a word stays itself in lower case, but not when folded.
@@ -174,7 +170,7 @@ _Reasons = dict[str, Callable[[str], bool]]
 
 def _long_word(most_bytes) -> _Reasons:
     reason = f"a word of more than {most_bytes} bytes, which becomes [UNK]"
-    return {reason: lambda text: _has_long_word(text, most_bytes)}
+    return {reason: lambda text: any(len(word.encode("utf-8")) > most_bytes for word in split_words(text))}
 
 
 _ACCENTS = "accents, which stay"

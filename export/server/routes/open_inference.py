@@ -18,7 +18,7 @@ from ..binary_tensors import JSON_SIZE, BinaryValues, as_bytes, split_body
 from ..json_body import shown
 from ..json_tensors import listed, tensor_from_json
 from ..request import Request, invalid
-from ..request_fields import FirstFault, RequestFields
+from ..request_fields import FirstFault, Flag, Object, RequestFields, SignatureName
 from ..service import Service
 from ..tensors import MAX_RANK
 from .messages import Body, Name, Own, Version, check_model, json_answer
@@ -50,13 +50,13 @@ class _OutputParameters(RequestFields):
 
 
 class _Parameters(RequestFields):
-    signature_name: Annotated[str, Field(description="the name of a signature")] = ""
-    binary_data_output: Annotated[bool, Field(description="true or false")] = False
+    signature_name: SignatureName = ""
+    binary_data_output: Flag = False
 
 
 class _Output(RequestFields):
     name: Annotated[str, Field(description="the name of an output")]
-    parameters: Annotated[dict[str, Any], Field(description="an object")] = {}
+    parameters: Object = {}
 
 
 class _Tensor(RequestFields):
@@ -71,7 +71,7 @@ class _Tensor(RequestFields):
         Field(description="BYTES, BOOL, INT32, INT64, FP32 or FP64"),
     ]
     data: Annotated[list[Any] | None, Field(description="a list of the values, row after row")] = None
-    parameters: Annotated[dict[str, Any], Field(description="an object")] = {}
+    parameters: Object = {}
 
 
 class InferFields(RequestFields):
@@ -79,7 +79,7 @@ class InferFields(RequestFields):
 
     id: Annotated[str | None, Field(description="a text")] = None
     model_name: Annotated[str | None, Field(description="the name of the model")] = None  # KServe's client
-    parameters: Annotated[dict[str, Any], Field(description="an object")] = {}
+    parameters: Object = {}
     inputs: Annotated[_Objects, Field(description="a list of tensors: name, shape, datatype, data")]
     outputs: Annotated[_Objects, Field(description='a list of objects with "name"')] = []
 

@@ -60,9 +60,10 @@ def labelled(service: Service, own: Request, fields: PredictFields, in_rows: boo
     """The answer of `/predict`; `in_rows`: one text alone has a row in a list, as each of several has."""
     check_model(service.model, fields.model)
     examples, is_alone = read_examples(fields.inputs)
+    is_raw = fields.raw_scores or fields.function_to_apply is not None
     answers = [
         [{"label": name, "score": listed(score)} for name, score in row[: fields.top_k]]
-        for row in label(service, own, examples, fields.truncate, fields.is_raw)
+        for row in label(service, own, examples, fields.truncate, is_raw)
     ]
     return answers[0] if is_alone and not in_rows else answers
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ..prompts import INPUT_TYPES
-from ..request_fields import FirstFault, RequestFields, Texts
+from ..request_fields import FirstFault, Flag, RequestFields, TextOrTexts, Texts
 
 _TRUNCATE = {"END": True, "NONE": False}  # Cohere's and NVIDIA's words
 BINARY = ("binary", "ubinary")  # forms of vectors in bits
@@ -107,7 +107,7 @@ class EmbeddingsFields(VectorFields):
 
     synonyms = VectorFields.synonyms | {"embedding_type": "encoding_format", "texts": "input"}
 
-    input: Annotated[str | Texts, BeforeValidator(_no_ids), Field(description="a text or a list of texts")]
+    input: Annotated[TextOrTexts, BeforeValidator(_no_ids)]
     encoding_format: Annotated[
         Literal["float", "base64", "binary", "ubinary"],
         Field(description='"float", "base64", "binary" or "ubinary"'),
@@ -142,7 +142,7 @@ class EmbedFields(VectorFields):
     objects = _PipelineFields.objects
     harmless = _PipelineFields.harmless
 
-    inputs: Annotated[str | Texts, Field(description="a text or a list of texts")]
+    inputs: TextOrTexts
 
 
 class EmbedAllFields(_PipelineFields):
@@ -150,7 +150,7 @@ class EmbedAllFields(_PipelineFields):
 
     synonyms = {"truncation": "truncate", "input_type": "prompt_name", "task": "prompt_name"}
 
-    inputs: Annotated[str | Texts, Field(description="a text or a list of texts")]
+    inputs: TextOrTexts
     prompt_name: TextTask = None
 
 
@@ -159,7 +159,7 @@ class EmbedSparseFields(_PipelineFields):
 
     synonyms = {"truncation": "truncate", "task": "input_type"}
 
-    inputs: Annotated[str | Texts, Field(description="a text or a list of texts")]
+    inputs: TextOrTexts
     prompt_name: Prompt = None
     input_type: InputType = None
 
@@ -186,8 +186,8 @@ class RerankFields(_TextFields):
         Field(description='a list of texts, or of objects with "text"'),
     ] = None
     top_n: Count = None
-    raw_scores: Annotated[bool, Field(description="true or false")] = False
-    return_text: Annotated[bool, Field(description="true or false")] = False
+    raw_scores: Flag = False
+    return_text: Flag = False
     rank_fields: Annotated[
         list[str],
         Field(
@@ -215,7 +215,7 @@ class PredictFields(_PipelineFields):
         Any,
         Field(description="a text, a list of the two texts of a pair, or a list of such lists for several"),
     ]
-    raw_scores: Annotated[bool, Field(description="true or false")] = False
+    raw_scores: Flag = False
     top_k: Count = None
     function_to_apply: Annotated[
         Literal["none"] | None, Field(description='"none" for raw scores; others are of the model itself')
@@ -229,17 +229,13 @@ class PredictFields(_PipelineFields):
             )
         return self
 
-    @property
-    def is_raw(self) -> bool:
-        return self.raw_scores or self.function_to_apply is not None
-
 
 class TokenizeFields(RequestFields):
     """`/tokenize`."""
 
     harmless: ClassVar[tuple[str, ...]] = _CLIENT
 
-    inputs: Annotated[str | Texts, Field(description="a text or a list of texts")]
+    inputs: TextOrTexts
     model: Model = None
-    add_special_tokens: Annotated[bool, Field(description="true or false")] = True
+    add_special_tokens: Flag = True
     prompt_name: Annotated[str | None, Field(description="the name of one of the model's prompts")] = None

@@ -4,7 +4,7 @@ Nothing here knows a Unicode table or a rule of kbert's: only what `split_words`
 the facts are those of the RE2 and ICU that this TensorFlow and TF-Text were built with, whichever they are.
 """
 
-from typing import NamedTuple
+from typing import Any
 
 import tensorflow as tf
 
@@ -20,10 +20,11 @@ _TEXTS_PER_CALL = 200_000
 _LATER_MARK, _EARLIER_MARK = "\U0001d16d", "\U0001d165"
 
 
-class GraphFacts(NamedTuple):
-    """Sets of code points, and what single ones become.
+def graph_facts() -> dict[str, Any]:
+    """Asks the graph about each of the 1,112,064 code points; takes about fifteen seconds.
 
-    Fields:
+    Returns:
+      Sets of code points, and what single ones become:
       spaces: end a word.
       dropped: vanish before anything else.
       punctuation: are a word each.
@@ -37,23 +38,6 @@ class GraphFacts(NamedTuple):
       decomposed: the same by decomposing and dropping accents. Hangul syllables are not in it.
       mark_order: the marks that stripping accents keeps and NFD reorders: code point -> rank from 1; those
         side by side are sorted by it.
-    """
-
-    spaces: set[int]
-    dropped: set[int]
-    punctuation: set[int]
-    ideographs: set[int]
-    accents: set[int]
-    fixed_accents: set[int]
-    cased: set[int]
-    case_ignorable: set[int]
-    lowered: dict[int, tuple[int, ...]]
-    decomposed: dict[int, tuple[int, ...]]
-    mark_order: dict[int, int]
-
-
-def graph_facts() -> GraphFacts:
-    """Asks the graph about each of the 1,112,064 code points; takes about fifteen seconds.
 
     Raises:
       RuntimeError: when an answer is none of those that the rules can give, and without TF-Text: ops of the
@@ -68,19 +52,19 @@ def graph_facts() -> GraphFacts:
     accents = {code for code, codes in decomposed.items() if not codes}
     moving = _reordered(rest)
     cased, case_ignorable = _around_sigma(rest)
-    return GraphFacts(
-        spaces=spaces,
-        dropped=dropped,
-        punctuation=alone - ideographs,
-        ideographs=ideographs,
-        accents=accents,
-        fixed_accents=accents - moving,
-        cased=cased,
-        case_ignorable=case_ignorable,
-        lowered=_becomes(rest, do_lower_case=True, strip_accents=False),
-        decomposed={c: to for c, to in decomposed.items() if to and c not in HANGUL_SYLLABLES},
-        mark_order=_ranks(sorted(moving - accents)),
-    )
+    return {
+        "spaces": spaces,
+        "dropped": dropped,
+        "punctuation": alone - ideographs,
+        "ideographs": ideographs,
+        "accents": accents,
+        "fixed_accents": accents - moving,
+        "cased": cased,
+        "case_ignorable": case_ignorable,
+        "lowered": _becomes(rest, do_lower_case=True, strip_accents=False),
+        "decomposed": {c: to for c, to in decomposed.items() if to and c not in HANGUL_SYLLABLES},
+        "mark_order": _ranks(sorted(moving - accents)),
+    }
 
 
 def _classes():

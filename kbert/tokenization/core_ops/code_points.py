@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from pathlib import Path
 
-# What the tokenizer in the graph does with each character: name -> table; see `GraphFacts`.
+# What the tokenizer in the graph does with each character: name -> table; see `graph_facts`.
 TABLES: dict[str, str] = json.loads(
     (Path(__file__).with_name("unicode_tables.json")).read_text(encoding="utf-8")
 )
