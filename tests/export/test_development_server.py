@@ -23,20 +23,6 @@ def test_the_newest_version_or_one_version_is_served(two_versions):
             assert answer["predictions"][0]["label"] == label
 
 
-@pytest.mark.long
-def test_a_run_is_served_as_it_is(finetuned_run):
-    import kbert
-
-    with DevelopmentServer(finetuned_run.path, "loud", 0, 0) as server:
-        asked = Asked(server.rest_api_port)
-        _, answer = asked.post("/v1/models/loud:predict", {"instances": ["jump the a"]})
-        expected = kbert.load(finetuned_run.path).predict("jump the a")
-        assert answer["predictions"][0]["label"] == expected["label"]
-        told = asked.rest("GET", "/info")[1]
-        assert told["task"] == "sequence_classification" and told["labels"]
-        assert told["can"] == {"tokenize": True, "embed": False, "rank": False}
-
-
 @pytest.mark.parametrize(
     ("path", "name"),
     [

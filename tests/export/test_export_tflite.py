@@ -13,7 +13,6 @@ from export.litert import measured_export
 from export.litert.from_text.mediapipe_tokenizer import MediaPipeTokenizer
 from export.litert.litert_model import LiteRTModel
 from kbert.experiments.evaluation import evaluate
-from kbert.inference.predictor import Predictor
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from tests.conftest import MAX_SEQ_LENGTH
@@ -34,16 +33,6 @@ def exported(finetuned_run, labelled_files, tmp_path_factory):
     report = export_tflite(finetuned_run, output_dir, list(TOLERANCES), LENGTHS, **options)
     assert report.pop("path") == str(output_dir)
     return finetuned_run, output_dir, report
-
-
-@pytest.mark.parametrize("kind", TOLERANCES)
-def test_answers_are_those_of_keras(exported, kind):
-    run, output_dir, _ = exported
-    expected = Predictor(run).outputs(text=TEXTS)["probabilities"]
-    model = LiteRTModel(output_dir / f"model_{kind}.tflite", run.vocabulary(), num_threads=1)
-    answered = model(TEXTS)["probabilities"]
-    assert answered.dtype == np.float32 and answered.shape == (len(TEXTS), 2)
-    np.testing.assert_allclose(answered, expected, atol=TOLERANCES[kind])
 
 
 @pytest.mark.long

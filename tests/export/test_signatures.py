@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from export.export_savedmodel import export_savedmodel
-from export.gate.saved_model_session import SavedModelSession
 from export.gate.signature_inputs import make_inputs
 from export.serving_model import ServingModel
 from kbert.features import ENCODER_INPUTS
@@ -166,16 +164,6 @@ def test_the_signatures_are_known(asked):
     by_ids = {name for name in asked.signatures if name.endswith("ids")}
     assert by_ids == set(asked.case.by_ids.values()) | {"ids"}
     assert set(asked.signatures) == {*asked.case.truncated, *by_ids, *asked.case.examples}
-
-
-@pytest.mark.long
-def test_what_is_exported_answers_the_same(tmp_path):
-    tf.config.run_functions_eagerly(False)  # the graph is the point
-    loaded = random_task_model(CASES["pretraining"].task)
-    report = export_savedmodel(loaded, tmp_path / "served")
-    assert report["max_difference"] <= 1e-5
-    given = set(SavedModelSession(report["path"]).signatures) - {"__saved_model_init_op"}
-    assert given == set(ServingModel(loaded).signatures)
 
 
 @pytest.mark.long

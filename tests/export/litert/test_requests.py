@@ -9,7 +9,6 @@ from export.export_tflite import export_tflite
 from export.litert import requests
 from export.litert.litert_source import to_litert_source
 from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
-from kbert.inference.loading import load
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import Vocabulary
@@ -94,11 +93,6 @@ def test_mediapipe_puts_berts_special_tokens_around_a_text(finetuned_run):
         ValueError, match=r"special tokens <pad>, .* MediaPipe puts \[CLS\] and \[SEP\] around"
     ):
         requests.check_mediapipe(to_litert_source(run), (16,))
-
-
-def test_a_loaded_run_records_its_config_too(finetuned_run):
-    with pytest.raises(ValueError, match="config is for checkpoints of other libr.*; the run .* records it"):
-        to_litert_source(load(finetuned_run.path), finetuned_run.config)
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ def test_a_slice_is_as_long_as_its_longest_row():
         shapes.append(inputs["input_ids"].shape)
         return {"embedding": inputs["input_ids"].sum(axis=1)}
 
-    queue = BatchQueue(SimpleNamespace(signature=lambda name: definition, run=run), 40, 1 << 20)
+    queue = BatchQueue(SimpleNamespace(signatures={"s": definition}, run=run), 40, 1 << 20)
     mask = np.zeros((21, 20), np.int32)
     mask[:, 0] = mask[20] = 1
     answer = queue.run(Request(60), "s", {"input_ids": mask, "input_mask": mask}, mask.sum(axis=1).tolist())

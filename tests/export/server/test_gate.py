@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from fastapi.routing import APIRoute
 
-from export.server.gate import is_key, require_key
+from export.server.gate import require_key
 from export.server.limits import Limits
 from export.server.metrics import Metrics
 from export.server.prompts import prompt_for
@@ -155,23 +155,6 @@ def test_a_request_is_found_in_the_log_by_its_id(asked):
         )
 
 
-@pytest.mark.parametrize(
-    ("header", "is_right"),
-    [
-        (b"Bearer k", True),
-        (b"bearer k", True),
-        (b"BEARER   k ", True),
-        (b"Bearer K", False),
-        (b"Bearerk", False),
-        (b"Bearer", False),
-        (b"k", False),
-        (b"", False),
-    ],
-)
-def test_the_word_before_the_key_has_no_case(header, is_right):
-    assert is_key(header, "k") is is_right
-
-
 def test_what_takes_too_long_says_whose_time_it_was(asked_model_dir, tmp_path):
     with DevelopmentServer(asked_model_dir, MODEL, 0, 0, limits=Limits(timeout_seconds=0.2)) as server:
         asked = Asked(server.rest_api_port)
@@ -256,18 +239,16 @@ def test_a_prompt_of_the_name_that_a_client_sends_comes_first():
 
 
 @pytest.mark.parametrize(
-    "prompts", [{"query": "q: "}, {"passage": "p: "}, {"query": "q: ", "document": "d: "}]
+    ("prompts", "default"),
+    [
+        ({"query": "q: "}, None),
+        ({"passage": "p: "}, None),
+        ({"query": "q: ", "document": "d: "}, None),
+        ({"clustering": "c: "}, "clustering"),  # before texts of both tasks
+    ],
 )
 @pytest.mark.parametrize("task", ["query", "document"])
-def test_a_task_without_a_prompt_of_its_own_has_none_as_in_embed(task, prompts):
-    model = SimpleNamespace(name="m", prompts=prompts, default_prompt_name=None, counts_prompts=True)
-    config = PoolingConfig(prompts=prompts)
+def test_a_task_without_a_prompt_of_its_own_has_the_default_as_in_embed(task, prompts, default):
+    model = SimpleNamespace(name="m", prompts=prompts, default_prompt_name=default, counts_prompts=True)
+    config = PoolingConfig(prompts=prompts, default_prompt_name=default)
     assert prompt_for(model, input_type=task).text == config.prompt(config.prompt_name(task))
-
-
-@pytest.mark.parametrize("task", ["query", "document"])
-def test_a_default_prompt_stands_before_texts_of_both_tasks_as_in_embed(task):
-    prompts = {"clustering": "c: "}
-    model = SimpleNamespace(name="m", prompts=prompts, default_prompt_name="clustering", counts_prompts=True)
-    config = PoolingConfig(prompts=prompts, default_prompt_name="clustering")
-    assert prompt_for(model, input_type=task).text == config.prompt(config.prompt_name(task)) == "c: "

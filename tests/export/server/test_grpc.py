@@ -57,17 +57,6 @@ def labelled():
     return request
 
 
-def of_29_bytes():
-    """An attack of November 2026: one text for four million, which took 17 GB."""
-    request = predict_pb2.PredictRequest()
-    request.model_spec.name = MODEL
-    tensor = request.inputs["text"]
-    tensor.dtype = 7
-    tensor.tensor_shape.dim.add(size=4194304)
-    tensor.string_val.append(b"a")
-    return request
-
-
 @pytest.mark.parametrize(
     ("request_", "code", "words"),
     [
@@ -87,7 +76,6 @@ def of_29_bytes():
         ),
         (request_of([]), "INVALID_ARGUMENT", "text has shape [0]; expected one row or more"),
         (predict_pb2.PredictRequest(), "NOT_FOUND", "is not served"),
-        (of_29_bytes(), "INVALID_ARGUMENT", "4194304 texts; this server takes up to 500"),
     ],
 )
 def test_what_is_wrong_has_a_code_and_a_sentence(stub, request_, code, words):

@@ -38,6 +38,9 @@ def test_labels_come_sorted_by_their_scores(labels):
     assert status == 400 and 'function_to_apply: received "softmax"; expected "none"' in wrong["error"]
     _, first = asked.post("/invocations", {"inputs": TEXT, "parameters": {"top_k": 1}})
     assert first == answer[:1]
+    told = asked.rest("GET", "/info")[1]
+    assert told["task"] == "sequence_classification" and set(told["labels"]) == set(loaded.task.labels)
+    assert told["can"] == {"tokenize": True, "embed": False, "rank": False}
 
 
 @pytest.mark.long

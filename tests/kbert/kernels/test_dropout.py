@@ -5,7 +5,6 @@ import pytest
 import tensorflow as tf
 
 from kbert.kernels.dropout import dropout_mask, seed_words
-from kbert.layers.dropout import Dropout
 
 SHAPE = (512, 1024)
 
@@ -76,14 +75,3 @@ def test_no_draw_of_a_long_training_comes_back():
     draws = [part * 2**22 + step for part in range(0, 2**11, 512) for step in (0, 1, 5)]
     drawn = {tuple(words(draw, place * 65537)) for draw in draws for place in range(0, 50, 7)}
     assert len(drawn) == len(draws) * 8
-
-
-def test_draws_far_apart_are_independent():
-    share = Dropout(0.1)
-    masks = []
-    for draw in (5, 5 + 2**22):
-        share.seed_generator.state.assign([99, draw * PER_STEP])
-        masks.append(share(tf.ones(SHAPE), training=True).numpy() > 0)
-    limit = 5 / np.sqrt(np.prod(SHAPE))
-    for shift in (0, 1, 1024):
-        assert abs(correlation(masks[0], np.roll(masks[1].ravel(), shift).reshape(SHAPE))) < limit

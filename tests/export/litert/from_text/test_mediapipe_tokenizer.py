@@ -70,12 +70,6 @@ def test_another_limit_of_a_word_is_not_mediapipes():
         )
 
 
-def test_the_piece_that_is_empty_stands_in_the_file_as_a_character():
-    vocabulary = Vocabulary([*PIECES, ""], True)  # as in the published Chinese vocabulary
-    ids = MediaPipeTokenizer(vocabulary, 110)(["a \u2028"])["input_ids"][0]
-    assert ids[2] == vocabulary.ids[""]
-
-
 def cleaned(text):
     """What an app may do before it asks, by docs/mobile.md."""
     kept = []
