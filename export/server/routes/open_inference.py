@@ -158,10 +158,13 @@ def inferred(service: Service, own: Request, fields: InferFields, values: Binary
 def _wanted(fields: InferFields, signature: str, definition) -> dict[str, bool | None]:
     """The outputs that are asked for; whether as bytes, if it is said."""
     outputs = _by_name("outputs", fields.outputs, _Output)
-    for name in outputs:
+    is_binary = {
+        name: _OutputParameters.of(output.parameters).binary_data for name, output in outputs.items()
+    }
+    for name in is_binary:
         if name not in definition.outputs:
             raise invalid(f"outputs: {shown(name)} is none; {signature} has {', '.join(definition.outputs)}.")
-    return {name: _OutputParameters.of(output.parameters).binary_data for name, output in outputs.items()}
+    return is_binary
 
 
 def _by_name(what: str, objects: list[dict], kind: Any) -> dict[str, Any]:
