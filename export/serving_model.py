@@ -98,8 +98,7 @@ class ServingModel:
     @property
     def num_parameters(self) -> int:
         """How many numbers the trained model has; random generators are none of it."""
-        weights = (weight for weight in self.loaded.model.weights if "float" in weight.dtype)
-        return sum(math.prod(weight.shape) for weight in {id(weight): weight for weight in weights}.values())
+        return sum(math.prod(weight.shape) for weight in self.loaded.model.weights if "float" in weight.dtype)
 
     def write(self, directory):
         """Writes the SavedModel, with each weight stored once."""

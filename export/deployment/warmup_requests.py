@@ -81,10 +81,10 @@ def write_warmup_requests(folder: Path, model_name: str, requests) -> int:
     number = 0
     with tf.io.TFRecordWriter(str(folder / WARMUP_FILE)) as writer:
         for number, request in enumerate(requests, start=1):  # noqa: B007  the last is how many there are
-            message = predict_pb2.PredictRequest()
-            message.model_spec.name, message.model_spec.signature_name = model_name, request.signature
-            for name, value in request.inputs.items():
-                message.inputs[name].CopyFrom(tf.make_tensor_proto(value))
+            message = predict_pb2.PredictRequest(
+                model_spec={"name": model_name, "signature_name": request.signature},
+                inputs={name: tf.make_tensor_proto(value) for name, value in request.inputs.items()},
+            )
             log = prediction_log_pb2.PredictLog(request=message)
             writer.write(prediction_log_pb2.PredictionLog(predict_log=log).SerializeToString())
     return number

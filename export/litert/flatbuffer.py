@@ -69,9 +69,7 @@ def write_model(model: schema.ModelT, size: int) -> bytes:
 
 def add_buffer(model: schema.ModelT, data: bytes) -> int:
     """Adds a buffer; returns its number."""
-    buffer = schema.BufferT()
-    buffer.data = np.frombuffer(data, np.uint8)
-    model.buffers.append(buffer)
+    model.buffers.append(schema.BufferT(data=np.frombuffer(data, np.uint8)))
     return len(model.buffers) - 1
 
 

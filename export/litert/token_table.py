@@ -86,15 +86,15 @@ def _multiply_by_scales(model, graph, gather, scales_buffer):
 
 
 def _operator(code, inputs, output, name):
-    operator = schema.OperatorT()
-    operator.opcodeIndex, operator.inputs, operator.outputs = code, inputs, [output]
-    operator.builtinOptionsType = getattr(schema.BuiltinOptions, f"{name}Options")
-    operator.builtinOptions = getattr(schema, f"{name}OptionsT")()
-    return operator
+    return schema.OperatorT(
+        opcodeIndex=code,
+        inputs=inputs,
+        outputs=[output],
+        builtinOptionsType=getattr(schema.BuiltinOptions, f"{name}Options"),
+        builtinOptions=getattr(schema, f"{name}OptionsT")(),
+    )
 
 
 def _add_tensor(graph, name, shape, buffer) -> int:
-    tensor = schema.TensorT()
-    tensor.name, tensor.shape, tensor.type, tensor.buffer = name, shape, _TYPES.FLOAT32, buffer
-    graph.tensors.append(tensor)
+    graph.tensors.append(schema.TensorT(name=name, shape=shape, type=_TYPES.FLOAT32, buffer=buffer))
     return len(graph.tensors) - 1

@@ -67,22 +67,15 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
                 raise invalid(f"outputs {', '.join(sorted(unknown))[:200]} are not those of {name}.")
             inputs = {key: read_tensor(key, proto, limits) for key, proto in request.inputs.items()}
             outputs = self._service.predict(own, name, inputs, tuple(dict.fromkeys(request.output_filter)))
-            response = predict_pb2.PredictResponse()
-            self._fill(response.model_spec, name)
-            for key, array in outputs.items():
-                response.outputs[key].CopyFrom(write_tensor(array))
-            return response
+            written = {key: write_tensor(array) for key, array in outputs.items()}
+            return predict_pb2.PredictResponse(model_spec=self._spec(name), outputs=written)
 
     def GetModelMetadata(self, request, context):
         with self._answering("GetModelMetadata", request.model_spec, context):
             if list(request.metadata_field) != ["signature_def"]:
                 raise invalid("metadata_field must be signature_def.")
-            signatures = get_model_metadata_pb2.SignatureDefMap()
-            for name, definition in self._service.model.signatures.items():
-                signatures.signature_def[name].CopyFrom(definition)
-            response = get_model_metadata_pb2.GetModelMetadataResponse()
-            self._fill(response.model_spec)
-            response.metadata["signature_def"].Pack(signatures)
+            response = get_model_metadata_pb2.GetModelMetadataResponse(model_spec=self._spec(""))
+            response.metadata["signature_def"].Pack(self._service.model.signature_map)
             return response
 
     def _refuse(self, request, context, method):
@@ -97,9 +90,9 @@ class PredictionService(prediction_service_pb2_grpc.PredictionServiceServicer):
     Regress = functools.partialmethod(_refuse, method="Regress")
     MultiInference = functools.partialmethod(_refuse, method="MultiInference")
 
-    def _fill(self, spec, signature: str = "") -> None:
-        spec.name, spec.signature_name = self._service.model.name, signature
-        spec.version.value = self._service.model.version
+    def _spec(self, signature: str) -> dict:
+        model = self._service.model
+        return {"name": model.name, "signature_name": signature, "version": {"value": model.version}}
 
     @contextlib.contextmanager
     def _answering(self, method: str, spec, context):

@@ -95,10 +95,10 @@ def write_outputs(outputs: dict[str, np.ndarray], is_rows: bool) -> bytes:
     Raises:
       RequestError: rows are wanted of outputs that have no rows, or not equally many.
     """
-    values = {name: listed(array) for name, array in outputs.items()}
-    for name in values:
-        if name.endswith("_bytes"):
-            values[name] = _each(outputs[name], lambda value: {"b64": base64.b64encode(value).decode()})
+    values = {
+        name: _each(array, _in_base64) if name.endswith("_bytes") else listed(array)
+        for name, array in outputs.items()
+    }
     if not is_rows:
         answer = {"outputs": next(iter(values.values())) if len(values) == 1 else values}
     else:
@@ -125,6 +125,10 @@ def listed(array: np.ndarray) -> list:
     if array.dtype == object:
         return _each(array, lambda value: value.decode("utf-8", "replace"))
     return array.tolist()
+
+
+def _in_base64(value: bytes) -> dict[str, str]:
+    return {"b64": base64.b64encode(value).decode()}
 
 
 def _each(array, written) -> list:

@@ -13,6 +13,7 @@ import tempfile
 import numpy as np
 import tensorflow as tf
 from absl import logging
+from tensorflow_serving.apis import get_model_metadata_pb2
 
 from kbert.cli.progress import activity
 from kbert.config.vectors_config import TEXT_TASKS
@@ -85,6 +86,11 @@ class ServedModel:
             )
             for number, rows in (self._readers() if self.text_inputs else {}).items()
         }
+
+    @property
+    def signature_map(self) -> get_model_metadata_pb2.SignatureDefMap:
+        """`signatures` as one message."""
+        return get_model_metadata_pb2.SignatureDefMap(signature_def=self.signatures)
 
     @property
     def prompts(self) -> dict[str, str]:

@@ -190,11 +190,9 @@ class Service:
         if not texts:
             raise invalid("received no text; expected one or more.")
         check_size("texts", len(texts), tf.string, self.limits)
-        array = np.empty(len(texts), object)
-        for index, text in enumerate(texts):
-            array[index] = text_bytes("texts", text)
-            check_texts("texts", array[index : index + 1], self.limits)
-        return array
+        encoded = [text_bytes("texts", text) for text in texts]
+        check_texts("texts", encoded, self.limits)
+        return np.array(encoded, object)
 
     def tokenized(self, request: Request, texts: np.ndarray, pairs: np.ndarray | None = None):
         """(features of texts or of pairs, whether each was cut), see `ServedModel.tokenize`.

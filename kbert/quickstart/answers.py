@@ -96,10 +96,8 @@ def _ask_grpc(channel, name):
     stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
 
     def ask(text):
-        request = predict_pb2.PredictRequest()
-        request.model_spec.name = name
-        request.inputs["text"].CopyFrom(tf.make_tensor_proto([text]))
-        outputs = stub.Predict(request).outputs
+        inputs = {"text": tf.make_tensor_proto([text])}
+        outputs = stub.Predict(predict_pb2.PredictRequest(model_spec={"name": name}, inputs=inputs)).outputs
         return {"probabilities": tf.make_ndarray(outputs["probabilities"])}
 
     return ask

@@ -49,9 +49,8 @@ def mediapipe_content(content: bytes, name: str, output: str, files: Mapping[str
     signature.outputs = [tensor for tensor in signature.outputs if tensor.name.decode() == output]
     graph.outputs = np.array([tensor.tensorIndex for tensor in signature.outputs], np.int32)
     names = {tensor.tensorIndex: tensor.name.decode() for tensor in signature.inputs}
-    entry = schema.MetadataT()
     metadata = model_metadata(name, [names[index] for index in graph.inputs], output, LABELS_FILE in files)
-    entry.name, entry.buffer = "TFLITE_METADATA", add_buffer(model, metadata)
+    entry = schema.MetadataT("TFLITE_METADATA", add_buffer(model, metadata))
     model.metadata = [*(model.metadata or []), entry]
     # A zip behind the model. MediaPipe reads the files in place, so they are not compressed.
     whole = io.BytesIO(write_model(model, len(content)))

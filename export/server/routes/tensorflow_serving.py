@@ -3,7 +3,6 @@
 from fastapi import FastAPI, Response
 from google.protobuf import json_format
 from starlette.exceptions import HTTPException
-from tensorflow_serving.apis import get_model_metadata_pb2
 
 from ..json_body import parse_object
 from ..json_tensors import TensorFields, read_inputs, write_outputs
@@ -32,11 +31,8 @@ def add_serving_paths(app: FastAPI, service: Service) -> None:
     async def metadata(name: str, version: Version):
         """The signatures: inputs and outputs with dtypes and shapes."""
         check_model(model, name, version)
-        signatures = get_model_metadata_pb2.SignatureDefMap()
-        for key, definition in model.signatures.items():
-            signatures.signature_def[key].CopyFrom(definition)
         written = json_format.MessageToDict(
-            signatures, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
+            model.signature_map, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
         )
         spec = {"name": model.name, "signature_name": "", "version": str(model.version)}
         return json_answer({"model_spec": spec, "metadata": {"signature_def": written}})
