@@ -48,17 +48,17 @@ class InterpreterPool:
         _POOLS.add(self)
 
     def _begin(self):
-        self._free: queue.LifoQueue[_Interpreter] = queue.LifoQueue()
+        self._free: queue.LifoQueue = queue.LifoQueue()
         self._lock, self._num_made = threading.Lock(), 0
 
     @contextlib.contextmanager
     def borrowed(self) -> Iterator[dict[str, Any]]:
         """The runners of an interpreter by the names of their signatures, for this block alone."""
-        interpreter, free = self._take(), self._free
+        taken, free = self._take(), self._free
         try:
-            yield interpreter.runners
+            yield taken[1]
         finally:
-            free.put(interpreter)
+            free.put(taken)
 
     def _take(self):
         with contextlib.suppress(queue.Empty):
@@ -66,21 +66,17 @@ class InterpreterPool:
         with self._lock:
             if self._num_made < self._most:
                 try:
-                    made = _Interpreter(self._make(model_content=self._content))
+                    interpreter = self._make(model_content=self._content)
+                    names = interpreter.get_signature_list()
+                    runners = {name: interpreter.get_signature_runner(name) for name in names}
                 except ValueError as error:
                     raise ValueError(f"{self._path} is no LiteRT file, or damaged: {error}") from None
                 self._num_made += 1
-                return made
+                return (
+                    interpreter,
+                    runners,
+                )  # which keep no hold of it: without it they would ask freed memory
         return self._free.get()
-
-
-class _Interpreter:
-    """An interpreter with its runners, which keep no hold of it: without it they would ask freed memory."""
-
-    def __init__(self, interpreter):
-        self._interpreter = interpreter
-        names = interpreter.get_signature_list()
-        self.runners = {name: interpreter.get_signature_runner(name) for name in names}
 
 
 _POOLS: weakref.WeakSet[InterpreterPool] = weakref.WeakSet()

@@ -132,32 +132,27 @@ def _by_pairs(service, request, query, texts, truncate):
 
 def _pair_outputs(service, request, query, texts, truncate, names):
     model = service.model
+    inputs = {"text_pair": service.checked(texts), "text": service.checked([query]).repeat(len(texts))}
     if model.text_inputs is None:
-        return _in_graph(service, request, query, texts, truncate, names)
-    inputs = _pairs(service, query, texts)
+        return _in_graph(service, request, inputs, truncate, names)
     rows, truncated = service.tokenized(request, inputs["text"], inputs["text_pair"])
     if not truncate:
         _refuse_cut(truncated)
     by_ids = model.ids_signature(names[0])
     if by_ids and WINDOW_FEATURE not in rows:
         return service.run_rows(request, by_ids, rows, names)
-    answer = _in_graph(service, request, query, texts, truncate, names)
+    answer = _in_graph(service, request, inputs, truncate, names)
     request.texts, request.tokens, request.is_estimated = len(texts), int(rows["input_mask"].sum()), False
     return answer
 
 
-def _in_graph(service, request, query, texts, truncate, names):
+def _in_graph(service, request, inputs, truncate, names):
     signature, _ = service.model.pair_number
-    inputs = _pairs(service, query, texts)
     others = {"truncated"} & set(service.model.signatures[signature].outputs)
     answer = service.predict(request, signature, inputs, (*names, *others))
     if not truncate and others:
         _refuse_cut(answer["truncated"])
     return answer
-
-
-def _pairs(service, query, texts):
-    return {"text_pair": service.checked(texts), "text": service.checked([query]).repeat(len(texts))}
 
 
 def _refuse_cut(truncated):
