@@ -7,10 +7,9 @@ session it fails with "Could not find variable ...": Keras' wrapper is restored 
 functions read another.
 """
 
-import contextlib
-
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.saved_model import loader_impl
 
 from kbert.forked import require_own_tensorflow
 from kbert.full_float32 import keep_full_float32
@@ -58,11 +57,11 @@ class SavedModelSession:
         keep_full_float32()
         import_tf_text()  # registers its ops, as the server's binary does
         try:
-            with tf.Graph().as_default() as graph, _without_remarks():
+            with tf.Graph().as_default() as graph:
                 self._session = tf.compat.v1.Session(graph=graph)
-                meta_graph = tf.compat.v1.saved_model.loader.load(
-                    self._session, [tf.saved_model.SERVING], str(saved_model_dir)
-                )
+                # `tf.compat.v1.saved_model.loader.load` is this with remarks on its age.
+                loader = loader_impl.SavedModelLoader(str(saved_model_dir))
+                meta_graph = loader.load(self._session, [tf.saved_model.SERVING])
         except (tf.errors.OpError, OSError, RuntimeError, ValueError) as error:
             raise ValueError(
                 f"{saved_model_dir} cannot be served: the session loader, which is how TensorFlow Serving "
@@ -96,30 +95,15 @@ class SavedModelSession:
         signature = self.signatures[name]
         feeds = {signature.inputs[key].name: value for key, value in inputs.items()}
         fetches = {key: signature.outputs[key].name for key in output_filter or signature.outputs}
+        # Options are serialized for every run, so none are made without need.
+        most = None if timeout_seconds is None else max(1, int(1000 * timeout_seconds))
+        options = most and tf.compat.v1.RunOptions(timeout_in_ms=most)
         try:
-            return self._session.run(fetches, feeds, _run_options(timeout_seconds))
+            return self._session.run(fetches, feeds, options)
         except tf.errors.OpError as error:
             raise RequestError(status_name(error), error.message) from error
         except (TypeError, ValueError) as error:  # a shape that does not fit the placeholder
             raise RequestError("INVALID_ARGUMENT", str(error)) from error
-
-
-def _run_options(timeout_seconds: float | None):
-    if timeout_seconds is None:
-        return None  # options are serialized for every run, so none are made without need
-    return tf.compat.v1.RunOptions(timeout_in_ms=max(1, int(1000 * timeout_seconds)))
-
-
-@contextlib.contextmanager
-def _without_remarks():
-    """Keeps TensorFlow from telling people that this loader, which is the server's, is the old one."""
-    logger = tf.get_logger()
-    level = logger.level
-    logger.setLevel("ERROR")
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 def status_name(error: tf.errors.OpError) -> str:

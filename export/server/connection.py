@@ -60,7 +60,7 @@ class _StagedTransport:
 class _BoundedConnection(HttpToolsProtocol):
     limits: Limits
     _head_timer: asyncio.TimerHandle | None = None
-    _unread_timer: asyncio.TimerHandle | None = None
+    _unread_timer: Any = None  # an asyncio.TimerHandle, from the first pause of writing on
     _head_bytes = _unread_bytes = 0
     _is_sending = False  # whether the client has begun a request and not ended it
     _refusal: tuple[int, str] | None = None  # of what cannot be read: the last answer
@@ -76,7 +76,8 @@ class _BoundedConnection(HttpToolsProtocol):
 
     def connection_lost(self, exc) -> None:
         self._stop_timer()
-        self._stop_unread_timer()
+        if self._unread_timer is not None:
+            self._unread_timer.cancel()
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
@@ -90,7 +91,7 @@ class _BoundedConnection(HttpToolsProtocol):
         self._unread_timer = self.loop.call_later(self.limits.body_seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
-        self._stop_unread_timer()
+        self._unread_timer.cancel()
         super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
@@ -173,11 +174,6 @@ class _BoundedConnection(HttpToolsProtocol):
         if self._head_timer is not None:
             self._head_timer.cancel()
         self._head_timer = None
-
-    def _stop_unread_timer(self) -> None:
-        if self._unread_timer is not None:
-            self._unread_timer.cancel()
-        self._unread_timer = None
 
     def _refuse(self, status: int, message: str) -> None:
         """Closes with this answer, behind those to the requests that were sent whole before."""

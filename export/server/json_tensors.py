@@ -191,8 +191,6 @@ def text_bytes(name: str, value) -> bytes:
 
 
 def _without_null(values: dict) -> dict:
-    if None not in values.values():
-        return values
     return {name: value for name, value in values.items() if value is not None}
 
 

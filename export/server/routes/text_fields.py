@@ -238,4 +238,4 @@ class TokenizeFields(RequestFields):
     inputs: TextOrTexts
     model: Model = None
     add_special_tokens: Flag = True
-    prompt_name: Annotated[str | None, Field(description="the name of one of the model's prompts")] = None
+    prompt_name: Prompt = None

@@ -6,7 +6,7 @@ range before, and ".length" is left out for a single one. What characters become
 1, ".length.step" for a single one.
 """
 
-_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+import numpy as np
 
 
 def compact_set(codes) -> str:
@@ -53,7 +53,4 @@ def _run(gap, length, step, numbers) -> str:
 
 def base36(number: int) -> str:
     """An integer in digits and lower-case letters."""
-    if number < 0:
-        return f"-{base36(-number)}"
-    rest, digit = divmod(number, 36)
-    return (base36(rest) if rest else "") + _DIGITS[digit]
+    return np.base_repr(number, 36).lower()
