@@ -114,13 +114,13 @@ def export_savedmodel(
         report = op_gate.check_servable(str(aside), min_server_version) | {"precision": precision}
         report |= {} if dimensions is None else {"dimensions": dimensions}
         session = saved_model_session.SavedModelSession(str(aside))
-        texts = run_texts.read_run_texts(model.loaded.run, model.task)
+        examples, compared_on = run_texts.read_run_texts(model.loaded.run, model.task)
         with activity("asking every signature, and Keras the same"):
-            report |= answer_check.check_answers(model, session, TOLERANCES[precision], texts.examples)
-        report["compared_on"] = texts.source
+            report |= answer_check.check_answers(model, session, TOLERANCES[precision], examples)
+        report["compared_on"] = compared_on
         write_with_assets(aside, model)
         with activity("requests to warm up with" + (", time and memory (--measure)" if measure else "")):
-            warm_up = _warm_up(aside, name, model, texts.examples, session, measure)
+            warm_up = _warm_up(aside, name, model, examples, session, measure)
         report |= stored_weights.check_stored_once(aside, model.num_parameters)
         report["docker"] = docker_command(base, name, min_server_version)
         _write_about(aside, model, report, warm_up, name, version)

@@ -2,7 +2,6 @@
 
 import itertools
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -18,48 +17,39 @@ MOST_TEXTS = 64
 _MOST_READ = 2048  # examples at the head of the file, of which MOST_TEXTS are taken
 
 
-class RunTexts(NamedTuple):
-    """Examples to ask a model.
-
-    Args:
-      examples: dicts with the inputs of "serving_default" that each example has; none where the run's data
-        are not at hand.
-      source: where they come from, or why there are none, as a sentence for people.
-    """
-
-    examples: list[dict]
-    source: str
-
-
-def read_run_texts(run: RunDirectory | None, task) -> RunTexts:
+def read_run_texts(run: RunDirectory | None, task) -> tuple[list[dict], str]:
     """Up to MOST_TEXTS examples of a run's training data, spread over their first 2,048.
 
     Args:
       run: None for a checkpoint of others, which has no data.
       task: its `Task`.
+
+    Returns:
+      The inputs of "serving_default" that each example has, none where the run's data are not at hand; and
+      where they come from, or why there are none, as a sentence for people.
     """
     if run is None:
-        return RunTexts([], "fixed texts alone: a checkpoint records no training data")
+        return [], "fixed texts alone: a checkpoint records no training data"
     recorded = run.details.get("train_file")
     if not recorded:
-        return RunTexts([], "fixed texts alone: the run does not record where its training data are")
+        return [], "fixed texts alone: the run does not record where its training data are"
     is_table = names_table(recorded)
     if not is_table and not Path(recorded).exists():
-        return RunTexts([], f"fixed texts alone: the run's training data, {recorded}, are no longer there")
+        return [], f"fixed texts alone: the run's training data, {recorded}, are no longer there"
     has_records = Path(recorded).is_dir() and not is_table
     try:
         examples = (_read_records if has_records else _read_file)(run, task, recorded)
     # The data are not what they were: the export does not need them. Damaged records are TensorFlow's error.
     except (ValueError, OSError, tf.errors.OpError) as error:
-        return RunTexts([], f"fixed texts alone: the run's training data cannot be read ({error})")
+        return [], f"fixed texts alone: the run's training data cannot be read ({error})"
     if not examples:
-        return RunTexts([], f"fixed texts alone: {recorded} holds no inputs of this task")
+        return [], f"fixed texts alone: {recorded} holds no inputs of this task"
     origin = (
         "texts put together from the run's training records"
         if has_records
         else ("examples of the run's training data")
     )
-    return RunTexts(examples, f"{len(examples)} {origin}, and fixed texts")
+    return examples, f"{len(examples)} {origin}, and fixed texts"
 
 
 def _read_file(run, task, path) -> list[dict]:

@@ -28,13 +28,13 @@ def test_records_give_the_texts_that_their_pieces_make(changed, labelled_files, 
     config = tmp_path / "config.json"
     config.write_text(json.dumps(to_dict(run.config)), encoding="utf-8")
     create_finetuning_data(config, labelled_files[1], tmp_path / "records", init_checkpoint=run.path)
-    found = read_run_texts(run, run.task())
-    assert found.source == "13 texts put together from the run's training records, and fixed texts"
-    of_file = read_run_texts(changed(str(labelled_files[1])), run.task()).examples
+    found, source = read_run_texts(run, run.task())
+    assert source == "13 texts put together from the run's training records, and fixed texts"
+    of_file, _ = read_run_texts(changed(str(labelled_files[1])), run.task())
     text_inputs = TextInputs(run.vocabulary(), run.config.max_seq_length)
     ids = [
         text_inputs(tf.constant([one["text"] for one in examples]))["input_ids"].numpy()
-        for examples in (of_file, found.examples)
+        for examples in (of_file, found)
     ]
     np.testing.assert_array_equal(*ids)
 
