@@ -21,7 +21,10 @@ LAYERS = (
     ("kbert.config", "kbert.features", "kbert.cli.declared_flags", "kbert.cli.quiet_tensorflow"),
     ("kbert.checks", "kbert.full_float32"),
     ("kbert.files", "kbert.shipped_configs", "kbert.cli.commands", "kbert.cli.progress", "kbert.cli.signals"),
-    ("kbert", "kbert.bounds", "kbert.extras", "kbert.forked", "kbert.late_tensorflow", "kbert.cli.warn_once"),
+    (
+        *("kbert", "kbert.bounds", "kbert.cores", "kbert.extras", "kbert.forked", "kbert.late_tensorflow"),
+        "kbert.cli.warn_once",
+    ),
     ("kbert.late_modules",),
 )
 UP = {

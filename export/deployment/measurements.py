@@ -12,8 +12,10 @@ import sys
 import time
 from pathlib import Path
 
+from kbert.cores import num_cores
+
 from ..folder_names import EXTRA_FOLDER
-from ..gate.saved_model_session import SavedModelSession
+from ..gate import saved_model_session
 from . import warmup_requests
 from .docker_line import ENVIRONMENT
 
@@ -63,11 +65,6 @@ def _environment():
     return os.environ | ENVIRONMENT | {"PYTHONPATH": path, "TF_CPP_MIN_LOG_LEVEL": "2"}
 
 
-def num_cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def resident_bytes() -> int:
     """The memory of this process; where the system does not tell, the most that it ever was."""
     statm = Path("/proc/self/statm")
@@ -81,7 +78,7 @@ def resident_bytes() -> int:
 def _measured(directory: Path, timed: dict[str, int]) -> dict:
     """What `measure` returns, of this process; `timed`: batch size -> which request."""
     before, start = resident_bytes(), time.perf_counter()
-    session = SavedModelSession(str(directory))
+    session = saved_model_session.SavedModelSession(str(directory))
     loaded = time.perf_counter()
     requests = list(warmup_requests.read_warmup_requests(directory / EXTRA_FOLDER))
     for signature, inputs in requests:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..deployment.measurements import num_cores
+from kbert.cores import num_cores
 
 _MOST_BYTES = 1 << 30  # of all interpreters of a file, as often as they hold it
 

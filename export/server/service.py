@@ -27,6 +27,8 @@ _MAX_TOP_K = 1000
 # Bytes of a token, with room: the queue estimates how many tokens a text has that the graph tokenizes.
 _BYTES_OF_A_TOKEN = 3
 _PART_BYTES = 1 << 20  # of pairs that are tokenized together
+_NameText = Callable[[int], str]  # what an error calls the text of an index
+_NAME_TEXT: _NameText = "texts[{}]".format
 
 
 class Service:
@@ -67,7 +69,7 @@ class Service:
         truncate: bool = True,
         max_tokens: int | None = None,
         prompt: Prompt = NO_PROMPT,
-        name_text: Callable[[int], str] = "texts[{}]".format,
+        name_text: _NameText = _NAME_TEXT,
     ) -> np.ndarray:
         """One vector for each text, float32 (texts, width).
 
@@ -94,7 +96,7 @@ class Service:
         texts: list[str],
         truncate: bool = True,
         prompt: Prompt = NO_PROMPT,
-        name_text: Callable[[int], str] = "texts[{}]".format,
+        name_text: _NameText = _NAME_TEXT,
     ) -> dict[str, np.ndarray]:
         """The words of each text and their weights, (texts, words), the largest first; 0 where there are no
         more. Arguments as for `embed`."""
@@ -127,7 +129,7 @@ class Service:
         texts: list[str],
         task: str,
         truncate: bool = True,
-        name_text: Callable[[int], str] = "texts[{}]".format,
+        name_text: _NameText = _NAME_TEXT,
     ) -> list[np.ndarray]:
         """The vectors of the tokens of each text, float32 (tokens, width): those that are compared.
 
@@ -149,7 +151,7 @@ class Service:
         rows = zip(answer[VECTORS], answer[MASK], strict=True)
         return self.finite([vectors[mask == 1] for vectors, mask in rows], name_text)
 
-    def finite(self, values, name_text: Callable[[int], str] = "texts[{}]".format):
+    def finite(self, values, name_text: _NameText = _NAME_TEXT):
         """The numbers of each text. `RequestError` where they are not finite: they are no JSON, rank nothing,
         and a store of vectors would keep them."""
         try:
@@ -177,7 +179,7 @@ class Service:
     def pieces(self, request: Request, texts: list[str], max_tokens: int | None = None) -> list[list[dict]]:
         """The tokens of each text: {"id", "text", "special"}; a literal `[MASK]` is text like any other.
         Arguments as for `embed`."""
-        rows = self._whole_rows(request, texts, True, max_tokens, "texts[{}]".format)
+        rows = self._whole_rows(request, texts, True, max_tokens, _NAME_TEXT)
         vocabulary = self.model.text_inputs.vocabulary
         special = {vocabulary.cls_id, vocabulary.sep_id}
         return [

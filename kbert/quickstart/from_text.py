@@ -3,13 +3,13 @@
 import base64
 import importlib.metadata
 import math
-import os
 import platform
 import statistics
 import time
 from pathlib import Path
 
 from kbert import __version__
+from kbert.cores import num_cores
 from kbert.files.json_file import parse_json, read_json
 from kbert.files.safetensors_file import read_safetensors
 from kbert.files.text_file import read_lines
@@ -45,7 +45,7 @@ def quickstart(output_dir: Path):
         "kbert_version": __version__,
         "python": platform.python_version(),
         "tensorflow": importlib.metadata.version("tensorflow"),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cores": num_cores(),
         "output_dir": str(output_dir.resolve()),
         "paths": {name: str(path) for name, path in paths.items()},
         **_figures(output_dir, paths),

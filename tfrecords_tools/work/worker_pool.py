@@ -19,6 +19,7 @@ from pathlib import Path
 from absl import logging
 
 from kbert.cli.progress import activity
+from kbert.cores import num_cores
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.tokenization.vocabulary_files import read_vocabulary
 
@@ -192,13 +193,6 @@ def _same_path():
 def workers_worth(num_bytes: int) -> int:
     """How many workers so much text is worth, at most one for each core: a small corpus needs one alone."""
     return min(num_cores(), 1 + num_bytes // BYTES_WORTH_A_WORKER)
-
-
-def num_cores() -> int:
-    """The cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):  # not on macOS
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _start_worker(verbosity):
