@@ -138,12 +138,11 @@ def _warm_up(directory, name, serving_model, examples, session, with_measurement
     extra, text_inputs = directory / EXTRA_FOLDER, serving_model.loaded.text_inputs
     requests = list(warmup_requests.warmup_requests(serving_model.signatures, text_inputs, examples))
     number = warmup_requests.write_warmup_requests(extra, name, requests)
-    if with_measurements:
-        measured = measure(directory, [request[:3] for request in requests])
-        return {"num_warmup_requests": number, "measured": measured}
-    written = warmup_requests.read_warmup_requests(extra)
-    warmup_requests.replay(requests, written, session.run, _REPLAY_SECONDS)
-    return {"num_warmup_requests": number, "measured": None}
+    measured = measure(directory, [request[:3] for request in requests]) if with_measurements else None
+    if measured is None:
+        written = warmup_requests.read_warmup_requests(extra)
+        warmup_requests.replay(requests, written, session.run, _REPLAY_SECONDS)
+    return {"num_warmup_requests": number, "measured": measured}
 
 
 def _new_version(model_base_path, version: int | None) -> int:

@@ -156,8 +156,7 @@ def _check_output_dir(output_dir, source, overwrite):
             f"output_dir={output_dir} holds no earlier export, and overwrite replaces nothing else; "
             "choose another, or delete it yourself."
         )
-    others = other_files(output_dir, _FILES) if output_dir.exists() else []
-    if others:
+    if output_dir.exists() and (others := other_files(output_dir, _FILES)):
         raise ValueError(
             f"output_dir={output_dir} holds more than an export, such as {shown(others[:3])}, and overwrite "
             "replaces nothing else; choose another, or move these files."

@@ -17,6 +17,7 @@ HTTP_STATUS = {
     "CANCELLED": 503,
     "DEADLINE_EXCEEDED": 504,
 }
+_HEADERS = {401: [(b"www-authenticate", b"Bearer")], 503: [(b"retry-after", b"1")]}
 _OPENAI = re.compile(r"/v1/(?!models/|endpoints/).*")
 _COHERE = re.compile(r"/v2/rerank")
 _TEXT_EMBEDDINGS_INFERENCE = re.compile(r"/(embed(_all|_sparse)?|predict|rerank|similarity|tokenize)?")
@@ -40,11 +41,6 @@ async def send_error(send, status: int, message: str, path: str, close: bool = F
     """Sends an error in the form that the clients of a path know."""
     body = json.dumps(error_body(status, message, path)).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    if close:
-        headers.append((b"connection", b"close"))
-    if status == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
-    if status == 503:
-        headers.append((b"retry-after", b"1"))
+    headers += [(b"connection", b"close")] * close + _HEADERS.get(status, [])
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

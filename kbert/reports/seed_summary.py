@@ -49,7 +49,7 @@ def seed_table(summary: dict) -> str:
     across = [list(column) for column in zip(*rows, strict=True)]
     only_means = [[row[0], *row[1 + len(summary["seeds"]) :]] for row in across]
     tables = (text_table(rows, num_text_columns=0), text_table(across), text_table(only_means))
-    return next((table for table in tables if _width(table) <= WIDTH), tables[-1])
+    return next((table for table in tables if max(map(len, table.splitlines())) <= WIDTH), tables[-1])
 
 
 def _seed_rows(summary):
@@ -63,10 +63,6 @@ def _seed_rows(summary):
         rows["deviation"] = [column["deviation"] for column in columns]
     shown = [[str(name), *map("{:.4f}".format, values)] for name, values in rows.items()]
     return [["seed", *metrics], *shown]
-
-
-def _width(table):
-    return max(map(len, table.splitlines()))
 
 
 def write_summary(folder, summary: dict):
