@@ -22,6 +22,7 @@ from ..request_fields import FirstFault, Flag, Object, RequestFields, SignatureN
 from ..service import Service
 from ..tensors import MAX_RANK
 from .messages import Body, Name, Own, Version, check_model, json_answer
+from .text_fields import Model
 
 _MODEL = "/v2/models/{name:path}"
 _VERSION = _MODEL + "/versions/{version}"
@@ -78,7 +79,7 @@ class InferFields(RequestFields):
     """`/v2/models/NAME/infer`."""
 
     id: Annotated[str | None, Field(description="a text")] = None
-    model_name: Annotated[str | None, Field(description="the name of the model")] = None  # KServe's client
+    model_name: Model = None  # KServe's client
     parameters: Object = {}
     inputs: Annotated[_Objects, Field(description="a list of tensors: name, shape, datatype, data")]
     outputs: Annotated[_Objects, Field(description='a list of objects with "name"')] = []
@@ -186,8 +187,7 @@ def _array(tensor: _Tensor, info, values: BinaryValues, limits) -> np.ndarray:
         )
     dtype = _DATATYPES[tensor.datatype]
     if info is not None and tf.as_dtype(info.dtype) != dtype:
-        expected = _NAMES.get(tf.as_dtype(info.dtype), tf.as_dtype(info.dtype).name)
-        raise invalid(f"{tensor.name}: received {tensor.datatype}; expected {expected}.")
+        raise invalid(f"{tensor.name}: received {tensor.datatype}; expected {_datatype(info.dtype)}.")
     if size is not None:
         return values.take(tensor.name, size, tensor.shape, dtype, limits)
     array = tensor_from_json(tensor.name, tensor.data, dtype, limits)
@@ -198,11 +198,16 @@ def _array(tensor: _Tensor, info, values: BinaryValues, limits) -> np.ndarray:
     return array.reshape(tensor.shape)
 
 
+def _datatype(dtype) -> str:
+    dtype = tf.as_dtype(dtype)
+    return _NAMES.get(dtype, dtype.name)
+
+
 def _described(infos) -> list[dict]:
     return [
         {
             "name": name,
-            "datatype": _NAMES.get(tf.as_dtype(info.dtype), tf.as_dtype(info.dtype).name),
+            "datatype": _datatype(info.dtype),
             "shape": [dim.size for dim in info.tensor_shape.dim],
         }
         for name, info in sorted(infos.items())
@@ -214,8 +219,7 @@ def _written(answer: dict, outputs: dict[str, np.ndarray], is_binary: dict, defa
     behind: list[bytes] = []
     written: list[dict[str, Any]] = []
     for name, array in outputs.items():
-        datatype = _NAMES.get(tf.as_dtype(array.dtype), str(array.dtype))
-        written.append({"name": name, "shape": list(array.shape), "datatype": datatype})
+        written.append({"name": name, "shape": list(array.shape), "datatype": _datatype(array.dtype)})
         if default if is_binary.get(name) is None else is_binary[name]:
             behind.append(as_bytes(array))
             written[-1]["parameters"] = {"binary_data_size": len(behind[-1])}
