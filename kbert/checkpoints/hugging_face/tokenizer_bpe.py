@@ -1,6 +1,6 @@
 """Byte-level BPE in a Hugging Face folder: RoBERTa's tokenizer, or ModernBERT's."""
 
-from kbert.checkpoints.hugging_face.tokenizer_json import Rules, TokenizerFiles
+from kbert.checkpoints.hugging_face.tokenizer_json import CLASSES_OF_THE_FILE, Rules, TokenizerFiles
 from kbert.files.json_values import json_value, shown
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS
 from kbert.tokenization.bpe.bpe_vocabulary import (
@@ -82,7 +82,16 @@ def _refuse_other_rules(files, vocabulary):
     steps = files.steps("pre_tokenizer", "pretokenizers")
     if [step.get("type") for step in steps] != ["ByteLevel"] or steps[0].get("use_regex") is False:
         files.refuse_other_steps("pre_tokenizer", steps, "GPT-2's 'ByteLevel'")
-    elif steps[0].get("add_prefix_space", True) and not files.reads_words:
+    elif files.reads_words:
+        # The class that takes tokenizer.json as it is has no other setting.
+        settings = steps[0] if files.class_name in CLASSES_OF_THE_FILE else files.settings
+        if not settings.get("add_prefix_space"):
+            files.report.warn(
+                f"{files.folder}: add_prefix_space is not true; kbert puts a space before each word of a "
+                "tagger",
+                ", the first and the marks too: a model that never saw these may answer otherwise",
+            )
+    elif steps[0].get("add_prefix_space", True):
         files.report.conflict(
             "add_prefix_space", f"{files.path}: add_prefix_space=true; kbert puts no space before a text"
         )

@@ -437,7 +437,7 @@ def test_settings_with_other_ids_are_refused_by_name(folders, kind, file, values
 
 
 @pytest.mark.parametrize("is_modernbert", [False, True])
-def test_a_tagger_puts_a_space_before_each_word(tmp_path, is_modernbert):
+def test_a_tagger_puts_a_space_before_each_word(tmp_path, is_modernbert, caplog):
     """As run_ner.py of transformers asks for. The model beside it says that it is a tagger."""
     folder, tagger = tmp_path, "RobertaForTokenClassification"
     made = make("bpe")
@@ -454,6 +454,11 @@ def test_a_tagger_puts_a_space_before_each_word(tmp_path, is_modernbert):
     words = ["the", "dog", "ran"]
     ours = build_tokenizer(vocabulary).tokenize_words(tf.constant(words)).to_list()
     assert ours == [theirs.encode(word, add_special_tokens=False).ids for word in words]
+    assert "add_prefix_space is not true" not in caplog.text
+    file = "tokenizer.json" if is_modernbert else "tokenizer_config.json"  # by the class
+    edit(folder, file, **{"pre_tokenizer__add_prefix_space" if is_modernbert else "add_prefix_space": False})
+    read(folder, architecture=tagger)
+    assert "add_prefix_space is not true; kbert puts a space before each word" in caplog.text
 
 
 @pytest.mark.parametrize("kind", ["wordpiece", "mpnet"])
