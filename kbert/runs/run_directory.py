@@ -153,13 +153,14 @@ class RunDirectory:
     def require_own(self):
         """Raises BlockingIOError where the folder that `lock` locked was replaced by that of another process.
 
-        Names are compared, not inodes, which some network file systems change.
+        Contents are compared, not inodes, which some network file systems change.
         """
-        holder = lock_holder(self.path)
-        if self._holder and holder not in (None, self._holder):
+        holder, described = lock_holder(self.path), self.path / RUN_FILE
+        is_other = described.is_file() and read_json_object(described) != self.details
+        if is_other or (self._holder and holder not in (None, self._holder)):
             raise BlockingIOError(
-                f"{self.path} was replaced by the run of {holder} while this process trained in it; nothing "
-                "more is written there."
+                f"{self.path} was replaced by another run while this process trained in it; nothing more is "
+                "written there."
             )
 
     @property

@@ -100,19 +100,24 @@ def test_a_disk_that_stays_full_loses_the_best_and_says_so(tmp_path, monkeypatch
     assert RunDirectory(tmp_path / "short").checkpoint("best").name == "step-00000004"
 
 
-def test_a_run_of_another_process_in_its_place_is_left_alone(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("file", "content"), [(".lock", "process 1 on another\n"), ("run.json", '{"task": "another"}')]
+)
+def test_a_run_of_another_process_in_its_place_is_left_alone(tmp_path, monkeypatch, file, content):
     save, path, moved = checkpoint.save_checkpoint, tmp_path / "run", tmp_path / "moved"
 
     def save_and_replace(*arguments, **options):
         save(*arguments, **options)
         path.rename(moved)
         shutil.copytree(moved, path)
-        (path / ".lock").write_text("process 1 on another\n")
+        (path / file).write_text(content)
 
     monkeypatch.setattr(checkpoint, "save_checkpoint", save_and_replace)
-    with pytest.raises(BlockingIOError, match="was replaced by the run of process 1 on another"):
+    with pytest.raises(BlockingIOError, match="was replaced by another run while"):
         one_weight.train_one_weight(path)
-    assert_same_runs(RunDirectory(path), RunDirectory(moved))
+    for name in ("metrics.jsonl", "checkpoints/step-00000004/model.safetensors"):
+        assert (path / name).read_bytes() == (moved / name).read_bytes()
+    assert len(list((path / "checkpoints").glob("step-*"))) == 1
 
 
 def test_a_run_that_was_moved_away_is_not_made_anew(tmp_path, monkeypatch, caplog):
