@@ -48,6 +48,11 @@ def read_source(
         raise ValueError(
             "allow_unmatched has no effect on a vocab_file, which has no settings; leave it out."
         )
+    if vocab_file and Path(vocab_file).suffix in (".json", ".model"):
+        raise ValueError(
+            f"vocab_file={vocab_file} is no vocab.txt, but a file of a tokenizer; give its folder instead: "
+            f"tokenizer={Path(vocab_file).parent}."
+        )
     if vocab_file:
         vocabulary: BaseVocabulary = read_vocab_file(vocab_file, do_lower_case)
     elif do_lower_case is not None:

@@ -98,3 +98,9 @@ def test_a_folder_of_sentence_transformers_may_lower_case_before_its_tokenizer(t
     (tmp_path / "modules.json").write_text(json.dumps(modules))
     rules = read_source(None, tmp_path).rules
     assert rules.do_lower_case and not rules.strip_accents
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "vocab.json", "sentencepiece.bpe.model"])
+def test_a_file_of_a_tokenizer_names_its_folder(tmp_path, name):
+    with pytest.raises(ValueError, match=f"give its folder instead: tokenizer={tmp_path}."):
+        read_source(tmp_path / name, None)
