@@ -7,6 +7,7 @@ import random
 import resource
 import signal
 
+import hypothesis
 import pytest
 
 from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig, OptimizerConfig, PretrainingConfig
@@ -19,6 +20,10 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 
 # Tests of tiny models: compiling kernels for every shape would take longer than all the rest.
 os.environ.setdefault("KBERT_COMPILE_KERNELS", "0")
+
+# On a busy machine any example may take long.
+hypothesis.settings.register_profile("kbert", deadline=None)
+hypothesis.settings.load_profile("kbert")
 
 # TensorFlow's modules and graphs are many objects that live long: looking through all of them took 7 %.
 gc.set_threshold(10_000, 10, 10)

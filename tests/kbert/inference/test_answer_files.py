@@ -18,7 +18,7 @@ texts = st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from("\"',;\t
 
 @pytest.mark.parametrize("name", ["a.csv", "a.TSV.xz"])
 @given(st.lists(st.tuples(texts, st.sampled_from(["good", "so, so", 'a "b"'])), min_size=1, max_size=5))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_a_table_is_read_again_as_it_was_written(tmp_path_factory, name, rows):
     path = tmp_path_factory.mktemp("answers") / name
     rows = [(f"a{text}", label) for text, label in rows]  # a text of white space alone is no text

@@ -49,7 +49,7 @@ def merges_of_tokens(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=30, derandomize=True)
 @given(
     merges=merges_of_tokens(),
     words=st.lists(st.lists(st.sampled_from([0, 0, 1, 1, 2, 3]), max_size=30), min_size=1, max_size=8),

@@ -97,7 +97,7 @@ _characters = st.one_of(
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 @given(texts=st.lists(st.text(_characters, max_size=30), min_size=1, max_size=6))
 def test_random_texts(texts):
     check_offsets(tokenizer, texts)

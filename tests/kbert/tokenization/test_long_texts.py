@@ -61,7 +61,7 @@ def make_rows(inputs):
 
 
 @given(examples=texts, length=st.integers(5, 16), stride=st.none() | st.integers(1, 3))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_windows_of_a_text(examples, length, stride):
     inputs = windows_of(length, stride)(strings(examples))
     room = length - 2
@@ -74,7 +74,7 @@ def test_windows_of_a_text(examples, length, stride):
 
 
 @given(examples=pairs, length=st.integers(5, 16), stride=st.none() | st.integers(1, 3))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_windows_of_the_second_text_of_a_pair(examples, length, stride):
     firsts, seconds = zip(*examples, strict=True)
     inputs = windows_of(length, stride)(strings(firsts), strings(seconds))
@@ -100,7 +100,7 @@ def head_and_tail(pieces, kept):
 
 @pytest.mark.slow
 @given(examples=pairs, length=st.integers(4, 16))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_the_head_and_the_tail_of_a_text_and_of_both_of_a_pair(examples, length):
     firsts, seconds = zip(*examples, strict=True)
     expected = [packed(head_and_tail(one, min(len(one), length - 2)), None, length) for one in firsts]

@@ -162,7 +162,7 @@ def test_a_very_long_word_in_a_long_text_is_no_matter():
     "do_lower_case",
     [pytest.param(True, id="uncased", marks=pytest.mark.long), pytest.param(False, id="cased")],
 )
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=15, derandomize=True)
 @given(texts=batches_of_texts)
 def test_random_texts_have_the_places_of_the_reference(do_lower_case, texts):
     tokenizer = tokenizers[do_lower_case]

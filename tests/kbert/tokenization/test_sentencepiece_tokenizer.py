@@ -102,7 +102,7 @@ def test_spans_of_tricky_texts():
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 @given(
     texts=st.lists(
         st.text(st.sampled_from("the housdcr  äHD12é\u0301½ﬁ…日😀\u3000\n"), max_size=20), min_size=1

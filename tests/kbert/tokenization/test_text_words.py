@@ -45,7 +45,7 @@ PIECES = st.sampled_from([*"aZé中1.,'’-$ \t\n\x00\x1e😀❤#(/", *UNSEEN, "
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(texts=st.lists(st.lists(PIECES, max_size=12).map("".join), max_size=8))
 def test_places_are_those_of_the_words_and_leave_only_what_is_no_word_and_wordpiece_sees_each(texts):
     """A word without a token would get [UNK] from a tagger, and a label."""

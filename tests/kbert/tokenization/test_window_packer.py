@@ -102,7 +102,7 @@ pieces = st.integers(10, 99)
     room=st.integers(1, 30),
     doc_stride=st.integers(1, 40),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_windows_and_maximal_context_are_those_of_the_original_loops(texts, with_questions, room, doc_stride):
     contexts, questions = [list(column) for column in zip(*texts, strict=True)]
     questions, max_query_length = (questions, 5) if with_questions else (None, None)

@@ -46,7 +46,7 @@ def expected_pieces(texts, do_lower_case):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("do_lower_case", [True, False], ids=["uncased", "cased"])
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=8, derandomize=True)
 @given(texts=batches_of_texts)
 def test_random_texts_have_the_original_ids_and_with_masks_those_of_the_texts_between(do_lower_case, texts):
     tokenizer = fuzz_tokenizers[do_lower_case]
@@ -63,7 +63,7 @@ _short_pieces = st.text("abc", min_size=1, max_size=5)
 
 
 @pytest.mark.long
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40, derandomize=True)
 @given(
     beginnings=st.lists(_short_pieces, max_size=12, unique=True),
     continuations=st.lists(_short_pieces, max_size=12, unique=True),
@@ -151,7 +151,7 @@ def test_the_limit_of_a_word_is_the_vocabularys(limit):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rules", OTHER_RULES.values(), ids=OTHER_RULES)
-@settings(max_examples=10, deadline=None, derandomize=True)
+@settings(max_examples=10, derandomize=True)
 @given(texts=batches_of_texts)
 def test_random_texts_have_the_ids_of_the_rules(rules, texts):
     tokens = vocabulary_tokens()

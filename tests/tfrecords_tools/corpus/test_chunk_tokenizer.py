@@ -65,7 +65,7 @@ _lines = st.lists(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("do_lower_case", [True, False], ids=["uncased", "cased"])
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 @given(lines=_lines, texts=batches_of_texts)
 def test_any_lines_have_the_tokenizer_s_ids_whatever_was_asked_before(
     tokenizers, do_lower_case, lines, texts

@@ -98,7 +98,7 @@ CONTENTS = st.builds(
 
 @pytest.mark.long
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(content=CONTENTS)
 @example(content=b"a\n\xe4\n\nb")
 @example(content=b"\xef\xbb\xbf\xef\xbb\xbfa\n")
@@ -118,7 +118,7 @@ def test_any_cutting_gives_the_documents_of_the_original(tmp_path_factory, conte
     assert len(summaries) == 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     lines=st.lists(
         st.one_of(

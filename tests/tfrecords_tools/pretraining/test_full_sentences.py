@@ -31,7 +31,7 @@ def test_a_sentence_longer_than_a_sequence_is_cut_and_goes_on():
     assert packed([[[0], list(range(1, 12)), [12]]], 6) == [[0], [1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(seed=st.integers(0, 2**32), num_documents=st.integers(1, 12), max_seq_length=st.integers(4, 80))
 def test_every_piece_comes_once_in_order_and_every_text_fits(seed, num_documents, max_seq_length):
     documents = random_documents(random.Random(seed), num_documents, most_sentences=8, longest_sentence=30)

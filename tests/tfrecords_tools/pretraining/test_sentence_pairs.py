@@ -50,7 +50,7 @@ def sampled(documents, max_seq_length, short_seq_prob, dupe_factor, seed, senten
     return texts_of(corpus, truncate_pairs(pairs, max_seq_length - 3, np.random.default_rng(seed)))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     seed=st.integers(0, 2**32),
     num_documents=st.integers(2, 12),
@@ -77,7 +77,7 @@ def test_pairs_equal_the_reference_number_for_number(
     assert texts_of(corpus, sampler.pairs(range(num_documents))) == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(first=st.integers(1, 200), second=st.integers(1, 200), room=st.integers(2, 150))
 def test_truncation_leaves_the_lengths_of_the_original_loop(first, second, room):
     pairs = np.array([[10, 10 + first, 500, 500 + second, 1]])

@@ -54,7 +54,7 @@ def test_examples_go_to_the_shards_in_turn_and_the_manifest_counts_them(tmp_path
         ]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     integers=hnp.arrays(np.int64, st.tuples(st.just(3), st.integers(0, 40))),
     small=hnp.arrays(np.int32, (3, 150), elements=st.integers(0, 200)),

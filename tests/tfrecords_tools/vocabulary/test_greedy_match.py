@@ -10,7 +10,7 @@ from tfrecords_tools.vocabulary.coverage import coverage
 _short = st.text("abc", min_size=1, max_size=4)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 @given(
     beginnings=st.sets(_short, max_size=12),
     continuations=st.sets(_short, max_size=12),

@@ -78,7 +78,7 @@ def slow_reference(word_counts, num_merges, min_frequency):
     return learned
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 @given(
     word_counts=st.dictionaries(
         st.text("abc", min_size=1, max_size=7), st.integers(1, 9), min_size=1, max_size=15

@@ -61,7 +61,7 @@ cases = given(
 
 
 @cases
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_spans_come_in_the_order_that_brute_force_finds(seed, num_windows, max_answer_length, values):
     rows = random_rows(seed, num_windows, values=values)
     found = list(ranked_spans(rows, max_answer_length))
@@ -72,7 +72,7 @@ def test_spans_come_in_the_order_that_brute_force_finds(seed, num_windows, max_a
 
 
 @cases
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_original_candidates_are_those_of_its_loops(seed, num_windows, max_answer_length, values):
     """run_squad.py, `write_predictions`, its three loops and its sort in our words, over tokens alone."""
     rows, n_best = random_rows(seed, num_windows, values=values), 6
@@ -116,7 +116,7 @@ def as_windows(all_rows):
     max_answer_length=st.sampled_from([1, 3, 24, 30]),
     values=st.sampled_from([None, FEW_VALUES]),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_graph_finds_the_first_span(seeds, max_answer_length, values):
     all_rows = [random_rows(seed, 1 + seed % 4, values=values) for seed in seeds]
     best = best_spans(*as_windows(all_rows), len(seeds), max_answer_length)

@@ -45,7 +45,7 @@ def said_of(task, questions, seed, width=4.0, trimmed=None):
     max_answer_length=st.integers(1, 6),
     threshold=st.sampled_from([-5.0, 0.0, 3.0]),
 )
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_the_original_is_reproduced(
     tmp_path_factory, texts, seed, unanswerable, n_best_size, max_answer_length, threshold
 ):
@@ -93,7 +93,7 @@ def test_the_original_is_reproduced(
     number=st.sampled_from([1, 6]),
 )
 @example(texts=["a x a x a"], seed=1, unanswerable=False, number=6)  # texts that stand there several times
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_by_offsets_every_text_is_the_best_span_that_spells_it(texts, seed, unanswerable, number):
     task = QuestionAnswering(unanswerable=unanswerable, doc_stride=5, max_query_length=4, n_best_size=number)
     questions = [Question(str(place), "no, a?", text, None) for place, text in enumerate(texts)]

@@ -79,14 +79,14 @@ questions = st.lists(st.tuples(texts, odds, golds), min_size=1, max_size=12)
 
 
 @given(texts)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_answers_are_normalized_as_the_definition_says(text):
     assert squad_scores.normalized(text) == reference_normalized(text)
 
 
 @pytest.mark.slow
 @given(questions)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_scores_of_v1_are_the_official_ones(rows):
     rows = [(said, golds or ["the cat"]) for said, _, golds in rows]
     pairs = [reference_pair(said, golds, False) for said, golds in rows]
@@ -99,7 +99,7 @@ def test_scores_of_v1_are_the_official_ones(rows):
 
 @pytest.mark.slow
 @given(questions, odds)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_scores_of_v2_are_the_official_ones(questions, threshold):
     rows = [
         {"id": f"q{number}", "said": said, "odds": odd, "golds": golds}

@@ -41,7 +41,7 @@ def about(context, answer=None, name="q", question="no a?"):
 
 @pytest.mark.slow
 @given(contexts=st.lists(contexts, min_size=1, max_size=3), **lengths)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_rows_are_those_of_the_original_with_the_places_of_the_pieces(contexts, max_seq_length, doc_stride):
     features, owners = features_of(
         [about(context, name=str(place)) for place, context in enumerate(contexts)],
@@ -74,7 +74,7 @@ def test_rows_are_those_of_the_original_with_the_places_of_the_pieces(contexts, 
 
 @pytest.mark.slow
 @given(context=contexts, data=st.data(), **lengths)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_an_answer_of_whole_pieces_comes_back_character_for_character(
     context, data, max_seq_length, doc_stride
 ):

@@ -34,7 +34,7 @@ def strict_mode():
 
 
 @pytest.mark.parametrize("strict", [False, True])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(pairs=PAIRS)
 def test_scores_are_seqevals(strict, pairs):
     true = [[one for one, _ in sentence] for sentence in pairs]

@@ -60,7 +60,7 @@ def labelled(features, owners, number):
 
 
 @pytest.mark.slow
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     sentences=SENTENCES,
     length=st.integers(4, 20),
@@ -83,7 +83,7 @@ def test_every_word_is_labelled_once_at_its_first_piece(sentences, length, doc_s
 
 @pytest.mark.slow
 @pytest.mark.long
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(documents=st.lists(SENTENCES, min_size=1, max_size=3), length=st.integers(4, 24))
 def test_context_is_that_of_the_document_and_as_much_as_there_is_room(documents, length):
     documents = [Document(sentences) for sentences in documents]
