@@ -71,7 +71,7 @@ def lock_holder(folder: str | Path) -> str | None:
     There is none where the file system has no locks, where the disk was full, or after `rm`.
     """
     path = Path(folder) / LOCK_FILE
-    name = path.read_text("utf-8") if path.is_file() else ""
+    name = path.read_text("utf-8", "replace") if path.is_file() else ""
     return name.strip() if name.endswith("\n") else None
 
 

@@ -85,7 +85,7 @@ def stream_rows(
     # Several labels may stand in columns of their own.
     label = None if read_label in (None, label_set) else dataset.label
     columns = (dataset.text, dataset.text_pair, label)
-    return stream_examples(path, dataset, columns, read, with_labels, read_label, optional=unread)
+    return stream_examples(path, dataset, columns, read, with_labels, read_label)
 
 
 def stream_records(

@@ -155,9 +155,11 @@ class RunDirectory:
 
         Contents are compared, not inodes, which some network file systems change.
         """
-        holder, described = lock_holder(self.path), self.path / RUN_FILE
-        is_other = described.is_file() and read_json_object(described) != self.details
-        if is_other or (self._holder and holder not in (None, self._holder)):
+        is_other, described = False, self.path / RUN_FILE
+        with contextlib.suppress(OSError, ValueError):  # a network disk may fail for a moment
+            is_other = bool(self._holder) and lock_holder(self.path) not in (None, self._holder)
+            is_other = is_other or (described.is_file() and read_json_object(described) != self.details)
+        if is_other:
             raise BlockingIOError(
                 f"{self.path} was replaced by another run while this process trained in it; nothing more is "
                 "written there."

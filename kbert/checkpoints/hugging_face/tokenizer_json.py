@@ -7,7 +7,7 @@ from typing import NamedTuple
 from kbert.checkpoints.hugging_face.families import find_model_type
 from kbert.checkpoints.report import Report
 from kbert.files.json_file import read_json_object
-from kbert.files.json_values import json_value, shown, shown_name
+from kbert.files.json_values import json_texts, json_value, shown, shown_name
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 
 ROLES_FILE = "special_tokens_map.json"
@@ -50,7 +50,7 @@ class TokenizerFiles:
     def reads_words(self) -> bool:
         """Whether the folder is a tagger's, which puts a space before each word."""
         path = self.folder / "config.json"
-        classes = json_value(self.read(path.name) or {}, "architectures", list, path, [])
+        classes = json_texts(self.read(path.name) or {}, "architectures", path) or ()
         return reads_words(self.architecture or next(iter(classes), ""))
 
     @property

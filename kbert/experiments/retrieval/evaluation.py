@@ -71,7 +71,7 @@ def evaluate_retrieval(
     show_lines()
     require_local(vectors_dir)
     if html_file:
-        models = [getattr(model, "source", model) for model in (run_dir, retriever)]
+        models = [getattr(model, "path", getattr(model, "source", model)) for model in (run_dir, retriever)]
         kept = itertools.chain.from_iterable(map(formats.kept_files, models))
         files = map(Path, (corpus_file, queries_file, qrels_file))
         check_output_file(Path(html_file), [*files, *kept], overwrite=True)

@@ -7,7 +7,7 @@ import pytest
 
 from kbert.files.whole_file import is_temporary
 from kbert.input_pipelines.batches import Rows
-from kbert.runs import checkpoint
+from kbert.runs import checkpoint, run_directory
 from kbert.runs.run_directory import RunDirectory
 from tests.conftest import mostly_long
 from tests.kbert.training import one_weight
@@ -151,3 +151,16 @@ def test_nothing_is_saved_of_rows_that_were_replaced(tmp_path, monkeypatch):
         one_weight.train_one_weight(tmp_path / "run")
     kept = checkpoint.list_checkpoints(tmp_path / "run" / "checkpoints")
     assert [checkpoint.parse_step(path) for path in kept] == [4]
+
+
+def test_a_moments_failure_of_the_disk_says_nothing_of_the_run(tmp_path, monkeypatch):
+    first, read = [None], run_directory.lock_holder
+
+    def fail(path):
+        if first:  # of the lock itself
+            return first.pop() or read(path)
+        raise OSError(errno.ESTALE, "Stale file handle")
+
+    monkeypatch.setattr(run_directory, "lock_holder", fail)
+    one_weight.train_one_weight(tmp_path / "run")
+    assert not first

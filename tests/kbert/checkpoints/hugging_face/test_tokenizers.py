@@ -450,6 +450,7 @@ def test_a_tagger_puts_a_space_before_each_word(tmp_path, is_modernbert, caplog)
         read(folder, architecture=None)
     (folder / "config.json").write_text(json.dumps({"architectures": [tagger]}))
     vocabulary, _ = read(folder, architecture=None)
+    assert "kbert does so in token_classification alone" in caplog.text
     theirs = Tokenizer.from_file(str(folder / "tokenizer.json"))
     words = ["the", "dog", "ran"]
     ours = build_tokenizer(vocabulary).tokenize_words(tf.constant(words)).to_list()
