@@ -73,8 +73,8 @@ class StopSignal:
             yield self
             return
         before = {number: signal.getsignal(number) for number in _SIGNALS}
-        # Ignored ones stay so: a shell starts a command in the background without Ctrl-C.
-        before = {number: handler for number, handler in before.items() if handler != signal.SIG_IGN}
+        if before[signal.SIGINT] == signal.SIG_IGN:  # as a shell starts a command in the background
+            del before[signal.SIGINT]
 
         def note(number, frame):
             self.received = self.received or number

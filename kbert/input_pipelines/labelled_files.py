@@ -301,8 +301,8 @@ def _table_records(path, file_format, dataset, columns, wanted, with_labels, pro
                 read = [*dict.fromkeys((*read, *readable))]
             elif ANSWER in readable:
                 read.append(ANSWER)
-        # Without labels it still counts that there is such a column.
-        unread = {dataset.label: None} if dataset.label in {*header} - {*read} else {}
+        # That there are such columns counts, even where nobody reads them.
+        unread = dict.fromkeys({dataset.label, _PAIR} & ({*header} - {*read}))
         for where, record in table_rows.read_rows(file, file_format, read):
             yield where, record | unread
 

@@ -53,11 +53,6 @@ def save_checkpoint(
       OSError: when it cannot be written. Nothing of it remains then, and older checkpoints are unchanged.
     """
     directory = Path(directory)
-    if not directory.parent.is_dir():  # made anew it would be no run
-        raise FileNotFoundError(
-            f"{directory.parent} was removed or renamed while this process worked in it; give it its name "
-            "back, or give the same command its new name to go on from its last checkpoint"
-        )
     for leftover in directory.glob(f"step-*{_UNFINISHED}"):
         shutil.rmtree(leftover, ignore_errors=True)
     target = step_folder(directory, step)

@@ -150,6 +150,14 @@ class RunDirectory:
         self._holder = lock_holder(self.path)
         return lock
 
+    def require_there(self):
+        """Raises FileNotFoundError where the folder is no run any more, nor would be with a checkpoint."""
+        if not holds_run(self.path):
+            raise FileNotFoundError(
+                f"{self.path} was removed, emptied or renamed while this process trained in it; bring it "
+                "back, or give the same command its new name as run_dir, to go on from its last checkpoint"
+            )
+
     def require_own(self):
         """Raises BlockingIOError where the folder that `lock` locked was replaced by that of another process.
 

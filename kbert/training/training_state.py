@@ -1,6 +1,5 @@
 """Everything that training needs to resume: how it is written to a checkpoint and read back."""
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -171,26 +170,30 @@ class TrainingState:
             except OSError as error:
                 if must_succeed:
                     raise
+                is_gone = isinstance(error, FileNotFoundError)
                 logging.warning(
-                    "CHECKPOINT NOT WRITTEN at step %d (%s). Older checkpoints are complete; training "
-                    "continues, and the next one is written when it is due. Make room in %s.",
-                    self.step, error, self._run.checkpoints,
+                    "CHECKPOINT NOT WRITTEN at step %d (%s). Training continues, and the next one is written "
+                    "when it is due.%s", self.step, error,
+                    "" if is_gone else f" Older ones are complete. Make room in {self._run.checkpoints}.",
                 )  # fmt: skip
                 return
         self.saved_step = self.step
 
     def _save_twice_at_most(self, step_variables, state):
         """Tries once more after a failure: a network disk may fail for a moment only."""
-        save = functools.partial(
-            checkpoint.save_checkpoint,
-            self._run.checkpoints,
-            self.step,
-            self._weights,
-            self._optimizer.slots() | step_variables,
-            state,
-            self._keep,
-            spared=[indexed_step(self._run.checkpoints), self._best.step],
-        )
+
+        def save():
+            self._run.require_there()
+            checkpoint.save_checkpoint(
+                self._run.checkpoints,
+                self.step,
+                self._weights,
+                self._optimizer.slots() | step_variables,
+                state,
+                self._keep,
+                spared=[indexed_step(self._run.checkpoints), self._best.step],
+            )
+
         try:
             save()
         except OSError as error:

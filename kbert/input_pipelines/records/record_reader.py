@@ -83,7 +83,11 @@ class RecordRows(Rows):
         """See `Rows`. Records that were removed are no error: perhaps nothing needs them any more."""
         try:
             is_same = read_manifest(self.directory).fingerprint == self.manifest.fingerprint
-        except ValueError:
+            is_same = is_same and all(
+                (Path(self.directory) / shard.file).stat().st_size == shard.num_bytes
+                for shard in self.manifest.shards
+            )
+        except (ValueError, OSError):
             return
         if not is_same:
             raise ValueError(

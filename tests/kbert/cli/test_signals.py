@@ -63,7 +63,7 @@ def test_the_first_signal_is_noted_and_what_was_there_comes_back(number):
     assert signal.getsignal(number) == before
 
 
-def test_an_ignored_signal_stays_ignored():
+def test_an_ignored_ctrl_c_stays_ignored():
     """As Ctrl-C is for a command that a script starts in the background."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

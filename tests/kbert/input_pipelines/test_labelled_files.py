@@ -5,6 +5,7 @@ import gzip
 import itertools
 import json
 
+import pyarrow as pa
 import pytest
 
 from kbert.config import DatasetConfig
@@ -16,6 +17,7 @@ from kbert.input_pipelines.labelled_files import (
     stream_records,
     stream_rows,
 )
+from tests.kbert.input_pipelines.tables.written_tables import write_parquet
 
 PLAIN = DatasetConfig()
 PAIRS = DatasetConfig(text="a", text_pair="b", label="y")
@@ -86,10 +88,13 @@ def test_single_quotation_marks_and_texts_that_were_cut_are_said(write, caplog):
     assert not caplog.text
 
 
-def test_a_second_text_that_is_not_read_is_said(write, caplog):
+def test_a_second_text_that_is_not_read_is_said(write, caplog, tmp_path):
     content = '{"text": "a", "text_pair": "b", "label": "x"}\n'
     assert read_rows(path := write("a.jsonl", content), PLAIN) == [LabelledText("a", None, "x")]
     assert f"{path}: the column 'text_pair' is not read, as dataset.text_pair names no column" in caplog.text
+    rows = pa.table({"text": ["a"], "text_pair": [b"\xff"], "label": ["x"]})
+    assert read_rows(path := write_parquet(tmp_path / "a.parquet", rows), PLAIN)
+    assert f"{path}: the column 'text_pair' is not read" in caplog.text
     caplog.clear()
     pairs = dataclasses.replace(PLAIN, text_pair="text_pair")
     assert read_rows(write("b.jsonl", content), pairs) == [LabelledText("a", "b", "x")]

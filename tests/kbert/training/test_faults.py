@@ -120,18 +120,22 @@ def test_a_run_of_another_process_in_its_place_is_left_alone(tmp_path, monkeypat
     assert len(list((path / "checkpoints").glob("step-*"))) == 1
 
 
-def test_a_run_that_was_moved_away_is_not_made_anew(tmp_path, monkeypatch, caplog):
+@pytest.mark.parametrize("is_emptied", [False, True])
+def test_a_run_that_was_moved_away_is_not_made_anew(tmp_path, monkeypatch, caplog, is_emptied):
     """It goes on until a checkpoint has to be written: the disk may come back."""
     save, path, moved = checkpoint.save_checkpoint, tmp_path / "run", tmp_path / "moved"
 
     def save_and_move(*arguments, **options):
         save(*arguments, **options)
         path.rename(moved)
+        if is_emptied:
+            path.mkdir()
 
     monkeypatch.setattr(checkpoint, "save_checkpoint", save_and_move)
-    with pytest.raises(FileNotFoundError, match="was removed or renamed while this process"):
+    with pytest.raises(FileNotFoundError, match="was removed, emptied or renamed while this process"):
         one_weight.train_one_weight(path, num_steps=12)
-    assert "CHECKPOINT NOT WRITTEN at step 8" in caplog.text and not path.exists()
+    assert "CHECKPOINT NOT WRITTEN at step 8" in caplog.text
+    assert path.exists() == is_emptied and not (path / "checkpoints").exists()
     monkeypatch.setattr(checkpoint, "save_checkpoint", save)
     again, resumed = one_weight.train_one_weight(moved, num_steps=12)
     metrics, run = one_weight.train_one_weight(tmp_path / "undisturbed", num_steps=12)

@@ -219,3 +219,12 @@ def test_replaced_records_are_refused(tmp_path):
     small_records.write(tmp_path / "records", (5, 4), seed=1)
     with pytest.raises(ValueError, match="the records were replaced while they were read"):
         rows.require_unchanged()
+
+
+def test_shards_that_were_replaced_beside_their_manifest_are_refused(tmp_path):
+    manifest, _ = small_records.write(tmp_path / "records", (5, 4))
+    small_records.write(tmp_path / "others", (6, 5))
+    for shard in manifest.shards:
+        shutil.copy(next((tmp_path / "others").glob("*.tfrecord")), tmp_path / "records" / shard.file)
+    with pytest.raises(ValueError, match="the records were replaced while they were read"):
+        RecordRows(tmp_path / "records", manifest).require_unchanged()
