@@ -299,7 +299,8 @@ class Task:
           count_labels: function without arguments to (label -> how often the training data have it, number of
             their examples).
         """
-        if getattr(self.settings, "class_weights", None) != BALANCED:
+        settings = getattr(self, "settings", None)  # a user's task may have none
+        if getattr(settings, "class_weights", None) != BALANCED:
             return self
         weights = self.loss.balanced_weights(*count_labels())
         return type(self)(**self.get_config() | {"class_weights": weights})
