@@ -50,8 +50,9 @@ def require_columns_of_model(path, run_dir, config: FinetuningConfig | None = No
     try:
         check_file(task, path, dataset)
     except MissingColumn as error:
-        advice = f"The run {run_dir} was trained on files that have it; rename your column."
-        raise ValueError(f"{error.what} {advice}") from None
+        missing = "that" if error.column is None else repr(error.column)
+        advice = f"The run {run_dir} was trained on files with {missing}; rename your column."
+        raise ValueError(str(MissingColumn(error.what, advice))) from None
 
 
 def count_inputs_of_run(path, run_dir) -> int:
