@@ -81,7 +81,7 @@ def evaluate(
         f"html_examples={html_examples} are those of html_file, which is not given; give both or neither.",
     )
     require_local(predictions_dir)
-    model_path = getattr(run_dir, "path", getattr(run_dir, "source", run_dir))
+    model_path = loading.model_path(run_dir)
     config = None if config is None else config_with_settings(FinetuningConfig, config, {})
     for_runs = {"keep_chosen": keep_chosen, "checkpoint": checkpoint, "split": split == "dev"}
     needs_run = next((name for name, value in for_runs.items() if value), "")

@@ -51,8 +51,9 @@ def lock_folder(folder: str | Path):
     try:
         locked = try_lock(file.fileno())
         if locked is False:
+            holder = lock_holder(folder)
             raise BlockingIOError(
-                f"another process{_holder(file)} is working in {folder}; wait for it or "
+                f"another process{f' ({holder})' if holder else ''} is working in {folder}; wait for it or "
                 "stop it, or choose another folder."
             )
         if locked is None:
@@ -77,12 +78,6 @@ def lock_holder(folder: str | Path) -> str | None:
 
 def _open_no_link(path, mode):
     return os.open(path, mode | os.O_NOFOLLOW, 0o666)
-
-
-def _holder(file):
-    file.seek(0)
-    name = file.read(200).decode("utf-8", "replace").strip()
-    return f" ({name})" if name else ""
 
 
 def _name_holder(file):

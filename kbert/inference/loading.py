@@ -74,6 +74,11 @@ def open_any(path, do_lower_case=None, allow_unmatched=(), checkpoint=None, prec
     return importlib.import_module(f"{export_package()}.litert.loaded_file").LoadedFile(path)
 
 
+def model_path(source):
+    """The path or name of what `open_model` takes."""
+    return getattr(source, "path", getattr(source, "source", source))
+
+
 @activity("reading the model")
 def open_model(
     source,

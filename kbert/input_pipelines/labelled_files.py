@@ -62,7 +62,7 @@ def stream_rows(
     """
 
     listed = False
-    unread = {_PAIR} - {dataset.text, dataset.text_pair, dataset.label} if not dataset.text_pair else set()
+    unread = set() if dataset.text_pair else {_PAIR} - {dataset.text, dataset.label}
 
     def read(record, label, where):
         nonlocal listed

@@ -82,15 +82,16 @@ def _refuse_other_rules(files, vocabulary):
     steps = files.steps("pre_tokenizer", "pretokenizers")
     if [step.get("type") for step in steps] != ["ByteLevel"] or steps[0].get("use_regex") is False:
         files.refuse_other_steps("pre_tokenizer", steps, "GPT-2's 'ByteLevel'")
-    elif files.reads_words and not files.architecture:
-        files.report.warn(
-            f"{files.folder} is a tagger's, and puts a space before each word; kbert does so in "
-            "token_classification alone"
-        )
     elif files.reads_words:
         # The class that takes tokenizer.json as it is has no other setting.
         settings = steps[0] if files.class_name in CLASSES_OF_THE_FILE else files.settings
-        if not settings.get("add_prefix_space"):
+        has_space = bool(settings.get("add_prefix_space"))
+        if has_space and not files.architecture:
+            files.report.warn(
+                f"{files.folder} is a tagger's, and puts a space before each word; kbert does so in "
+                "token_classification alone"
+            )
+        if files.architecture and not has_space:
             files.report.warn(
                 f"{files.folder}: add_prefix_space is not true; kbert puts a space before each word of a "
                 "tagger",

@@ -71,7 +71,7 @@ def evaluate_retrieval(
     show_lines()
     require_local(vectors_dir)
     if html_file:
-        models = map(_model_path, (run_dir, retriever))
+        models = map(loading.model_path, (run_dir, retriever))
         kept = itertools.chain.from_iterable(map(formats.kept_files, models))
         files = map(Path, (corpus_file, queries_file, qrels_file))
         check_output_file(Path(html_file), [*files, *kept], overwrite=True)
@@ -148,12 +148,8 @@ def _baselines(model, collection):
     return {f"baseline_{name}": value for name, value in means.items()}
 
 
-def _model_path(model):
-    return getattr(model, "path", getattr(model, "source", model))
-
-
 def _write_page(model, corpus_file, metrics, sections, path):
-    folder = Path(_model_path(model))
+    folder = Path(loading.model_path(model))
     counted = f"{metrics['num_queries']:,} queries in {metrics['num_texts']:,} texts"
     evaluation_page.write_evaluation_page(
         folder, str(corpus_file), None, "ndcg_at_10", metrics, sections, Path(path), counted

@@ -460,6 +460,9 @@ def test_a_tagger_puts_a_space_before_each_word(tmp_path, is_modernbert, caplog)
     edit(folder, file, **{"pre_tokenizer__add_prefix_space" if is_modernbert else "add_prefix_space": False})
     read(folder, architecture=tagger)
     assert "add_prefix_space is not true; kbert puts a space before each word" in caplog.text
+    caplog.clear()
+    read(folder, architecture=None)  # there is nothing to say of a tokenizer alone
+    assert not caplog.text
 
 
 @pytest.mark.parametrize("kind", ["wordpiece", "mpnet"])
