@@ -1,4 +1,4 @@
-r"""Benchmark: text -> ids, kbert beside Hugging Face tokenizers, SentencePiece and TF-Text.
+r"""Benchmark: text -> ids, kbert beside Hugging Face tokenizers, nanotoken, SentencePiece and TF-Text.
 
   make bench-peers
   python -m benchmarks.tokenization --threads=1
@@ -10,7 +10,8 @@ r"""Benchmark: text -> ids, kbert beside Hugging Face tokenizers, SentencePiece 
 Without --input_files it reads the documentation that comes with CPython; without --vocab_file it learns
 one from the text. kbert and TF-Text map over batches by tf.data, as training does; kbert/core_ops has no op
 of TF-Text. kbert/data_tools cuts a corpus, on one thread, and has seen nothing before in each round. Hugging
-Face's `encode_batch` keeps offsets and masks as well; `encode_batch_fast` leaves the offsets out. Each is a
+Face's `encode_batch` keeps offsets and masks as well; `encode_batch_fast` leaves the offsets out. nanotoken
+keeps a memory of words, as the data tools do; "+cold" empties it before each round. Each is a
 process of its own with as many threads, and works while the others wait; the first round is not timed.
 
 Byte-level BPE and SentencePiece stand beside the packages that kbert installs for them, in batches of 32
@@ -47,6 +48,8 @@ CONTESTANTS = (
     "tf_text/FastBertTokenizer",
     "hugging_face/encode_batch",
     "hugging_face/encode_batch_fast",
+    "nanotoken/encode_batch",
+    "nanotoken/encode_batch+cold",
 )
 # One kind at a time: ids are compared with those of the first.
 _OTHER_KINDS = tuple(

@@ -9,6 +9,8 @@ import re
 from collections.abc import Collection, Iterable
 from pathlib import Path, PurePosixPath
 
+from kbert.files.whole_file import remove_leftovers
+
 _REMOTE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+")  # pathlib leaves one / of two; C:/ is a disk
 
 
@@ -67,6 +69,7 @@ def check_output_folder(path: str | Path, inputs: Iterable[str | Path] = ()):
     """Raises an error unless a tool that reads `inputs` may create or replace the folder `path`.
 
     Whether an existing folder may be replaced is for the tool to check: it knows what its folders contain.
+    One that a killed process had moved away, and not replaced, stands at its place again.
 
     Args:
       path: the folder to make.
@@ -81,6 +84,7 @@ def check_output_folder(path: str | Path, inputs: Iterable[str | Path] = ()):
     path = Path(path)
     _require_replaceable(path)
     _require_writable(_led_to(path))  # a link stays, and its folder is written
+    remove_leftovers(_led_to(path))  # a killed process may have moved the folder away
     inputs = list(inputs)
     _refuse_inputs("output folder", path, inputs)
     own = identity(path)

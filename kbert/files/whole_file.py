@@ -30,7 +30,7 @@ def whole_file(path: str | Path):
       OSError: when the file cannot be written. What was at `path` before is then unchanged.
     """
     path = Path(path)
-    _remove_leftovers(path)
+    remove_leftovers(path)
     with _locked_aside(path, lambda aside: aside.touch(exist_ok=False)) as aside:
         try:
             yield aside
@@ -56,7 +56,7 @@ def whole_folder(path: str | Path, replace: bool = False):
     """
     path = Path(path).resolve()
     with made_folder(path.parent):
-        _remove_leftovers(path)
+        remove_leftovers(path)
         with _locked_aside(path, lambda aside: aside.mkdir()) as aside:
             try:
                 yield aside
@@ -85,7 +85,7 @@ def made_folder(path: Path):
 
 def replace_folder(finished: Path, path: Path):
     """Renames a finished folder to `path`. A folder that was there before is deleted as the last step."""
-    _remove_leftovers(path)
+    remove_leftovers(path)
     if not path.exists():
         finished.rename(path)
         return
@@ -102,6 +102,19 @@ def replace_folder(finished: Path, path: Path):
         shutil.rmtree(previous, ignore_errors=True)
     finally:
         os.close(descriptor)
+
+
+def remove_leftovers(path: Path):
+    """Removes the temporary files and folders for `path` of processes that have ended.
+
+    If such a process had moved the old folder away but put nothing in its place, the old folder is moved
+    back.
+    """
+    pattern = re.compile(re.escape(path.name) + _TEMPORARY)
+    for left in list(path.parent.iterdir()) if path.parent.is_dir() else ():
+        match = pattern.fullmatch(left.name)
+        if match:
+            _remove_if_abandoned(left, path if match[1] else None)
 
 
 def write_text(text: str, path: str | Path):
@@ -172,19 +185,6 @@ def _is_same_file(descriptor, path):
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:
         return False
-
-
-def _remove_leftovers(path):
-    """Removes the temporary files and folders for `path` of processes that have ended.
-
-    If such a process had moved the old folder away but put nothing in its place, the old folder is moved
-    back.
-    """
-    pattern = re.compile(re.escape(path.name) + _TEMPORARY)
-    for left in list(path.parent.iterdir()) if path.parent.is_dir() else ():
-        match = pattern.fullmatch(left.name)
-        if match:
-            _remove_if_abandoned(left, path if match[1] else None)
 
 
 def _remove_if_abandoned(left, old_of):

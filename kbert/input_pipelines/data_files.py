@@ -14,7 +14,7 @@ from typing import Any
 from absl import logging
 
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.data_in_memory import column_classes, is_data, read_rows
+from kbert.input_pipelines.data_in_memory import column_classes, is_data, read_rows, squad_form
 from kbert.input_pipelines.json_rows import MissingColumn
 
 _TIMES = (datetime.date, datetime.time)  # a datetime is a date
@@ -82,7 +82,7 @@ def data_as_files(sources: Mapping[str, Any], advice: str = "") -> Iterator[list
 def _write(data, path, name):
     path.classes = column_classes(data, name)
     with path.open("w", encoding="utf-8") as file:
-        for row in read_rows(data, name):
+        for row in squad_form(data) or read_rows(data, name):
             file.write(json.dumps(row, default=_other_value) + "\n")
 
 

@@ -100,6 +100,16 @@ def require_no_path(text):
         )
 
 
+def squad_form(data) -> list[dict]:
+    """The one object of a file in SQuAD's form, for what `json.load` makes of it, or a part: its list of
+    articles, or an article. An empty list for other data."""
+    articles = data.get("data", [data]) if isinstance(data, Mapping) else data
+    are_articles = isinstance(articles, list) and all(
+        isinstance(article, Mapping) and "paragraphs" in article for article in articles
+    )
+    return [{"data": articles}] if are_articles and articles else []
+
+
 def is_data(data) -> bool:
     """Whether a source is data in memory, for `read_rows` to judge: neither None nor a path."""
     return data is not None and not isinstance(data, str) and not hasattr(data, "__fspath__")

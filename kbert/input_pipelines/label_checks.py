@@ -1,6 +1,7 @@
 """What is wrong with the labels of a whole file: two for one meaning, none, too many."""
 
 import collections
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -47,7 +48,45 @@ def with_judged_labels(
     judge(counts, path)
 
 
-def without_marks(read: Callable, labels_of: Callable, path: str | Path) -> Iterator:
+def with_judged_numbers(
+    read: Callable, number_of: Callable, skip_unlabelled: bool, path: str | Path
+) -> Iterator:
+    """Yields the examples of a file of numbers; those that mark rows without one, such as -1 beside 0 to 5,
+    are left out where `skip_unlabelled`, else warned of.
+
+    Args:
+      read: function that gives the examples, from the first on each time.
+      number_of: function from an example to its number, or None.
+      skip_unlabelled: that of the dataset.
+      path: the file, for messages.
+    """
+
+    def as_labels(example):
+        number = number_of(example)
+        return () if number is None else (_judged_as(number),)
+
+    if skip_unlabelled:
+        return without_marks(read, as_labels, path, are_classes=False)
+    return with_judged_labels(read(), as_labels, _warn_of_marks, path)
+
+
+def _judged_as(number) -> str:
+    """The number, or one of few that tell as much to `_mark_of_none`: a file may have a million of them."""
+    if number in (*NUMBERS_FOR_NONE, 0, 1):
+        return str(int(number))
+    return "-2" if number < 0 else "0.5" if number < 1 else "2"
+
+
+def _warn_of_marks(counts, path):
+    mark = _mark_of_none(counts)
+    if mark and mark.is_sure:
+        sentence = _sentence_of_mark(path, mark, counts, f"{_LEAVE_OUT}, if they have none.")
+        warn_once(f"{sentence} They are learned as numbers.")
+
+
+def without_marks(
+    read: Callable, labels_of: Callable, path: str | Path, are_classes: bool = True
+) -> Iterator:
     """Yields the examples of a file but for those whose labels mark that there is none, such as "-".
 
     The whole file tells which labels do, so it is read twice.
@@ -56,6 +95,7 @@ def without_marks(read: Callable, labels_of: Callable, path: str | Path) -> Iter
       read: function that gives the examples, from the first on each time.
       labels_of: function from an example to its labels, as often as it has them.
       path: the file, for messages.
+      are_classes: whether -1 beside 0 and 1 may be a class; as a number it is one.
 
     Raises:
       ValueError: where -1 may be either, and where no example is left.
@@ -64,6 +104,8 @@ def without_marks(read: Callable, labels_of: Callable, path: str | Path) -> Iter
     marks: dict[str, int] = {}
     while mark := _mark_of_none(counts):
         if not mark.is_sure:
+            if not are_classes:
+                break
             raise ValueError(_sentence_of_mark(path, mark, counts, _CLASSES_ALONE))
         marks[mark.label] = counts.pop(mark.label)
     if marks:
@@ -71,9 +113,8 @@ def without_marks(read: Callable, labels_of: Callable, path: str | Path) -> Iter
         shown += ", as files mark rows without one"
         if not counts:
             raise ValueError(f"{path}: no row has a label: {shown}.")
-        warn_once(
-            f"{path}: {shown}; these are left out. If it is a class, list all labels in dataset.labels."
-        )
+        advice = " If it is a class, list all labels in dataset.labels." * are_classes
+        warn_once(f"{path}: {shown}; these are left out.{advice}")
     yield from (example for example in read() if marks.keys().isdisjoint(labels_of(example)))
 
 
@@ -104,6 +145,11 @@ def judge_labels(counts: Mapping[str, int], path: str | Path, mend: str = _LEAVE
         warn_once(
             f"{path}: {near}. They are learned as different labels; if they mean the "
             "same, write them in one way."
+        )
+    for sentence, mark in itertools.islice(_made_of_others(counts, _STRONG_MARKS), 1):
+        warn_once(
+            f"{path}: {sentence}. It is learned as a label of its own; for texts with several labels set "
+            f'task = "multi_label_classification" and dataset.label_separator={mark!r}.'
         )
     _judge_signs(counts, path, mend)
 
@@ -153,8 +199,8 @@ def judge_several_labels(counts: Mapping[str, int], path: str | Path):
     Raises:
       ValueError: as `judge_labels` does; for a label that is made of others, which were not separated.
     """
-    judge_labels(counts, path)
     _require_separated(counts, path)
+    judge_labels(counts, path)
     for mark in _STRONG_MARKS:
         marked = [label for label in counts if mark in label]
         parts = collections.Counter(part.strip() for label in marked for part in set(label.split(mark)))
@@ -166,15 +212,21 @@ def judge_several_labels(counts: Mapping[str, int], path: str | Path):
 
 
 def _require_separated(counts, path):
+    for sentence, mark in _made_of_others(counts, f"{_STRONG_MARKS}/ "):
+        raise ValueError(
+            f"{path}: {sentence}; set dataset.label_separator={mark!r}, or list all labels in dataset.labels "
+            "if it is one."
+        )
+
+
+def _made_of_others(counts, marks) -> Iterator[tuple[str, str]]:
+    """(what it is made of, as a sentence; the mark between them) of labels that are other labels, joined."""
     for label in counts:
-        for mark in f"{_STRONG_MARKS}/ ":
+        for mark in marks:
             parts = [part.strip() for part in label.split(mark)]
             if len(parts) > 1 and all(part in counts for part in parts):
-                raise ValueError(
-                    f"{path}: the label {label[:200]!r} ({counts[label]:,}) is made of the labels "
-                    f"{', '.join(map(repr, parts))[:200]}; set dataset.label_separator={mark!r}, or list all "
-                    "labels in dataset.labels if it is one."
-                )
+                shown = ", ".join(map(repr, parts))[:200]
+                yield f"the label {label[:200]!r} ({counts[label]:,}) is made of the labels {shown}", mark
 
 
 class _Mark(NamedTuple):
@@ -196,7 +248,8 @@ def _mark_of_none(counts):
         return _Mark(dash, "as in SNLI", True)
     numbers = sorted({number for label in counts if (number := as_number(label)) is not None})
     least, others = next(iter(numbers), 0), numbers[1:]
-    is_mark = least in NUMBERS_FOR_NONE and others != [-least] and all(other >= -1 for other in others)
+    is_mark = least in NUMBERS_FOR_NONE and others != [-least]
+    is_mark = is_mark and all(other >= 0 or other in NUMBERS_FOR_NONE for other in others)
     has_names = None in map(as_number, counts)  # of classes: beside them one negative number is none
     if not is_mark or (has_names and others):
         return None

@@ -172,7 +172,8 @@ class RowLabels:
 
 
 def class_label(record: dict, dataset: DatasetConfig, where: str) -> str:
-    """The name of one class: a string that is not blank, or an integer, which becomes its decimal digits.
+    """The name of one class: a string that is not blank, or an integer, which becomes its decimal digits. So
+    does a float that is whole: pandas makes floats of integers where one is missing.
 
     Raises:
       ValueError: for any other value, and for a class that is not in `dataset.labels` (if that lists any).
@@ -181,6 +182,8 @@ def class_label(record: dict, dataset: DatasetConfig, where: str) -> str:
     column = dataset.label
     require_column(record, column, where)
     label = record[column]
+    if isinstance(label, float) and label.is_integer():
+        label = int(label)
     if type(label) is int:  # many tools write class numbers like this; the type check excludes True and False
         label = record[column] = str(label)
     require_label(label, dataset, where, _signs_of_none(dataset))

@@ -345,6 +345,11 @@ def require_run_folder(path):
     """
     require_local(path)
     path = Path(os.path.expanduser(path))
+    if path.is_symlink() and not path.exists():
+        raise ValueError(
+            f"run_dir={path} is a link to {os.readlink(path)}, which does not exist; make that folder, or "
+            "choose another."
+        )
     try:
         if not path.exists():
             return _try_to_make(path)

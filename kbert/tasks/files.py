@@ -4,6 +4,7 @@ import collections
 import dataclasses
 import functools
 import itertools
+import operator
 from collections.abc import Callable, Iterable, Iterator
 
 from kbert.cli.warn_once import warn_once
@@ -15,6 +16,7 @@ from kbert.input_pipelines.label_checks import (
     judge_labels,
     judge_several_labels,
     with_judged_labels,
+    with_judged_numbers,
     without_marks,
 )
 from kbert.input_pipelines.label_lists import require_no_hot_pairs
@@ -115,13 +117,16 @@ class TextFiles(Files):
         self.settings = ROW_SETTINGS + settings
 
     def read_examples(self, path, dataset, with_labels=True):
-        """The rows of a file; where the dataset lists no labels, those of the file are judged at its end.
+        """The rows of a file; where the dataset lists no labels, those of the file are judged at its end, and
+        so are numbers.
 
         Raises:
-          ValueError: as `stream_rows`, `judge_labels` and `without_marks` do.
+          ValueError: as `stream_rows`, `judge_labels`, `with_judged_numbers` and `without_marks` do.
         """
         read = functools.partial(labelled_files.stream_rows, path, dataset, with_labels, self._read_label)
-        if dataset.labels or self._label_names is None or not with_labels:
+        if with_labels and self._label_names is None:
+            return with_judged_numbers(read, operator.attrgetter("label"), dataset.skip_unlabelled, path)
+        if dataset.labels or not with_labels:
             return read()
         rows = without_marks(read, self.labels, path) if dataset.skip_unlabelled else read()
         return with_judged_labels(rows, self.labels, self._judge, path)

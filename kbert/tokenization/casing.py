@@ -24,6 +24,7 @@ class CasingEvidence(NamedTuple):
       words: all tokens that a text could be cut into.
       capitals: have a capital.
       marks: have none, but an accent, a vowel sign or a syllable that stripping accents would change.
+      accents: those of `marks` with a letter that has a capital, as é and unlike ガ.
       lower_case: have neither, but a letter that has a capital at the beginning of words.
       examples: a token or two with capitals or marks.
     """
@@ -31,6 +32,7 @@ class CasingEvidence(NamedTuple):
     words: int
     capitals: int
     marks: int
+    accents: int
     lower_case: int
     examples: tuple[str, ...]
 
@@ -42,8 +44,8 @@ class CasingEvidence(NamedTuple):
     def looks_cased(self) -> bool:
         """Whether no tokenizer that lower-cases and strips accents can have made these tokens."""
         is_contradicted = self.capitals + self.marks > _FEW * self.informative
-        # Many accents, many plain letters and not one capital: lower-casing that keeps accents, perhaps.
-        keeps_accents = not self.capitals and self.lower_case > self.marks
+        # Many letters that have capitals and not one capital: lower-casing that keeps accents, perhaps.
+        keeps_accents = not self.capitals and self.lower_case + 2 * self.accents > self.marks
         return is_contradicted and not keeps_accents
 
     @property
@@ -65,8 +67,9 @@ def casing_evidence(tokens: Iterable[str]) -> CasingEvidence:
     marks = [token for token in others if _UNCASED.normalized(token) != token]
     # By `title`, not `upper`: Georgian has capitals that no word begins with.
     lower_case = [token for token in set(others).difference(marks) if token != token.title()]
+    accents = [token for token in marks if token != token.title()]
     examples = (*capitals[:1], *marks[:1])
-    return CasingEvidence(len(words), len(capitals), len(marks), len(lower_case), examples)
+    return CasingEvidence(len(words), len(capitals), len(marks), len(accents), len(lower_case), examples)
 
 
 def casing_shown(tokens: Iterable[str]) -> bool | None:

@@ -188,7 +188,7 @@ class Trainer:
             self._begin_phase(phase, path)
             if path and self._evaluation_step and self._evaluation_is_due():
                 # The run was complete, or it was stopped between this checkpoint and its evaluation.
-                self._evaluate()
+                self._evaluate(replaces_line=True)
             path = None
             while not self._has_ended():
                 self._take_steps()
@@ -237,8 +237,6 @@ class Trainer:
             self._config.precision, self._plan.first_update(phase.number), self._share_done,
         )  # fmt: skip
         self._schedule.start(self._restore_optimizer(path, before))
-        if path and self._chief and phase.evaluations and self._evaluation_is_due():
-            self._metrics_file.forget_after(step, with_evaluation=True)
         self._progress = make_progress(
             self._config, self._plan, phase.number, self._run, self._strategy, self._metrics_file, step,
             before=self._progress.state(step) if self._progress else self._state.progress,
@@ -387,7 +385,7 @@ class Trainer:
         is_between = is_due and 2 * (self._phase.last_step - step) >= plan.eval_every_steps
         return is_between or self._has_ended()
 
-    def _evaluate(self):
+    def _evaluate(self, replaces_line=False):
         step, metrics = self._state.step, {}
         with self._progress.paused("evaluation", self._plan.eval_every_steps):
             for prefix, data in self._phase.evaluations.items():
@@ -395,6 +393,8 @@ class Trainer:
                 metrics = with_prefixed(metrics, prefix, further)
         self._metrics = metrics
         self._require_own_run()
+        if replaces_line and self._chief:
+            self._metrics_file.forget_after(step, with_evaluation=True)
         self._progress.evaluate(step, metrics)
         before = self._best.state()
         if self._chief and not self._has_warned and (sentence := self._best.why_none(self._scores(metrics))):

@@ -140,7 +140,8 @@ KEYS_OF_FAMILIES = {
             "summary_activation summary_type summary_use_proj",
             "of multiple choice; must be what transformers has by default",
         ),
-        **_no_effect(_TRAINING, "summary_last_dropout"),
+        **_no_effect(_TRAINING, "summary_first_dropout summary_last_dropout"),
+        **_no_effect("is what the weights show", "summary_hidden_size summary_proj_to_labels"),
     },
     "mpnet": _no_effect("MPNet has no segments", "type_vocab_size"),
     "modernbert": {
@@ -169,7 +170,7 @@ _TOKENIZER_CONFIG = {
     **followed(_ROLES, "the special tokens"),
     **followed("model_max_length max_len", "the longest input"),
     **followed("do_lower_case strip_accents tokenize_chinese_chars", "how words are made"),
-    **_no_effect("is read from tokenizer.json alone", "max_input_chars_per_word"),
+    **_no_effect("is read from tokenizer.json alone", "max_input_chars_per_word unk_id"),
     **followed("do_basic_tokenize never_split", "must split texts into words, and exempt none"),
     **followed("add_prefix_space", "must be that of its kind"),
     **followed("added_tokens_decoder", "added tokens, with their ids"),

@@ -36,7 +36,8 @@ class ChoiceFiles(Files):
         if len(dataset.choices) < 2:
             raise ValueError(
                 f"dataset.choices={list(dataset.choices)}: multiple choice needs the columns of at least two "
-                'choices, for example choices = ["ending0", "ending1"].'
+                'choices, for example choices = ["ending0", "ending1"]. Of a column of lists make a column '
+                "for each choice."
             )
         labels = list(dataset.labels)
         if with_labels and labels and len(labels) != len(dataset.choices):

@@ -1,5 +1,7 @@
 """Rows of a labelled file with two or more texts each, and a score where the file has one."""
 
+import functools
+import operator
 import re
 from typing import NamedTuple
 
@@ -10,6 +12,7 @@ from kbert.cli.warn_once import warn_once
 from kbert.files.json_values import shown
 from kbert.input_pipelines import labelled_files, text_reader
 from kbert.input_pipelines.distinct_batches import TextsApart
+from kbert.input_pipelines.label_checks import with_judged_numbers
 from kbert.input_pipelines.label_lists import listed_words
 from kbert.input_pipelines.labels import PAIR_LABELS, NoLabel, number_label, plain_number
 from kbert.tasks.files import ROW_SETTINGS, Files
@@ -219,7 +222,12 @@ def _stream(path, dataset, read, read_label, with_labels, label=None):
             'second one, for example text_pair = "sentence2".'
         )
     columns = (dataset.text, dataset.text_pair, label if with_labels else None)
-    return labelled_files.stream_examples(path, dataset, columns, read, with_labels, read_label)
+    examples = functools.partial(
+        labelled_files.stream_examples, path, dataset, columns, read, with_labels, read_label
+    )
+    if read_label is None:
+        return examples()
+    return with_judged_numbers(examples, operator.attrgetter("score"), dataset.skip_unlabelled, path)
 
 
 def _two_texts(record, dataset, where):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kbert.files.json_file import read_json
+from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import replace_folder, whole_file, whole_folder, write_json, write_text
 
 
@@ -98,11 +99,15 @@ def test_the_next_writer_removes_what_a_killed_one_left_and_spares_a_living_one(
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_kill_between_the_two_renames_loses_nothing(tmp_path):
+@pytest.mark.parametrize("is_checked", [True, False])
+def test_a_kill_between_the_two_renames_loses_nothing(tmp_path, is_checked):
     (tmp_path / "model.old.1.0123abcd.tmp").mkdir()
     (tmp_path / "model.old.1.0123abcd.tmp" / "weights").touch()
-    with pytest.raises(RuntimeError), whole_folder(tmp_path / "model", replace=True):
-        raise RuntimeError
+    if is_checked:  # before any work, so that a tool sees what it would replace
+        check_output_folder(tmp_path / "model")
+    else:
+        with pytest.raises(RuntimeError), whole_folder(tmp_path / "model", replace=True):
+            raise RuntimeError
     assert (tmp_path / "model" / "weights").exists()
     assert list(tmp_path.iterdir()) == [tmp_path / "model"]
 

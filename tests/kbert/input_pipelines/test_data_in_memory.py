@@ -18,6 +18,7 @@ from kbert.input_pipelines.data_in_memory import column_names, plain_values, rea
 from kbert.input_pipelines.labelled_files import read_rows as labelled_rows
 from kbert.input_pipelines.tables.table_rows import named_class
 from kbert.input_pipelines.unlabelled_files import examples_from_table
+from kbert.tasks.question_answering.squad_files import Answer, Question, read_questions
 from tests.kbert.input_pipelines.frames import Column, Frame
 
 COLUMNS = {"text": ["a", "ü", "c"], "label": [1, 0, 1]}
@@ -97,6 +98,26 @@ def test_batches_of_rows_are_told_how_to_become_rows():
         refused = pytest.raises(ValueError, match=sentence) if sentence else contextlib.nullcontext()
         with refused, data_as_files({"the data": data}) as (file,):
             assert len(labelled_rows(file, DatasetConfig())) == 2
+
+
+@pytest.mark.parametrize("part", ["file", "articles", "article", "paragraphs", "rows"])
+def test_questions_are_taken_as_json_load_gives_them(part):
+    answers = {"text": ["b"], "answer_start": [2]}
+    paragraph = {
+        "context": "a b",
+        "qas": [{"id": "1", "question": "What?", "answers": [{"text": "b", "answer_start": 2}]}],
+    }
+    article = {"title": "t", "paragraphs": [paragraph]}
+    data = {
+        "file": {"data": [article], "version": "1.1"},
+        "articles": [article],
+        "article": article,
+        "paragraphs": [paragraph],
+        "rows": [{"id": "1", "question": "What?", "context": "a b", "answers": answers}],
+    }[part]
+    with data_as_files({"the data": data}) as (file,):
+        (question,) = read_questions(file)
+    assert question == Question("1", "What?", "a b", (Answer("b", 2),))
 
 
 def test_bytes_are_texts_in_utf_8():

@@ -251,7 +251,7 @@ def test_refusals_name_file_line_and_mend(write, name, content, sentence):
 NO_LABELS = {
     "null": "has null as its label 'label', so it has no label; give it one",
     "true": "has true as its label 'label', which could be taken for several names",
-    "1.0": "has the number 1.0 as its label 'label', a number, which is a label for regression; classi",
+    "1.5": "has the number 1.5 as its label 'label', a number, which is a label for regression; classi",
     "NaN": "has the number nan as its label 'label', so it has no label; give it one",
     "[1, 2]": "has the list [1, 2] as its label 'label', which is for multi-label classification; this task "
     "expects one label, a string or an integer: where each list has one, take it out, as jq -c '.label |= .",

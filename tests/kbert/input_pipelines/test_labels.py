@@ -1,5 +1,6 @@
 """What a label means, from every source: what is one class, what is none, and what is a list."""
 
+import dataclasses
 import json
 import math
 import unicodedata
@@ -15,6 +16,7 @@ from kbert.input_pipelines.label_names import near_labels, sorted_labels
 from kbert.input_pipelines.labels import NoLabel, class_label, label_set, number_label
 from kbert.tasks.files import ONE_LABEL_FILES, SEVERAL_LABELS_FILES
 from kbert.tasks.sequences.number_files import NumberFiles
+from kbert.tasks.similarity.text_groups import ScoredPairFiles
 
 CAFE = unicodedata.normalize("NFC", "café"), unicodedata.normalize("NFD", "café")
 # Two ways to write one label -> what the message shows of the pair.
@@ -244,6 +246,44 @@ def test_a_minus_is_a_class_beside_its_plus_alone(with_source, labels, is_class)
         completed(path, labels=tuple(sorted(set(labels) - {mark})))
     classes = tuple(sorted(set(labels) - {mark}))
     assert completed(path, labels=classes, skip_unlabelled=True) == classes
+
+
+@pytest.mark.parametrize(("numbers", "is_number"), [
+    ([3.5, -1, 4, -1, 0], False),
+    ([0.5, -100, -1, 1], False),
+    ([0, 0.25, 1, -1], False),
+    ([-1, 0, 1], True),
+    ([-1, 1], True),
+    ([-1, -0.5, 3], True),
+    ([-100, -50, 3], True),
+    ([-2, -1, 5], True),
+])  # fmt: skip
+@pytest.mark.parametrize("files", [NumberFiles(), ScoredPairFiles()], ids=["numbers", "pairs"])
+def test_a_number_may_mark_a_row_without_one(tmp_path, caplog, files, numbers, is_number):
+    """GLUE's STS-B has -1 in each row of its test split, as `datasets` gives it."""
+    path, dataset = tmp_path / "rows.jsonl", DatasetConfig(text_pair="b")
+    path.write_text(
+        "".join(json.dumps({"text": f"{n}", "b": "y", "label": x}) + "\n" for n, x in enumerate(numbers))
+    )
+    assert len(list(files.read_examples(path, dataset))) == len(numbers)
+    assert ("where there is none" in caplog.text) is not is_number
+    skipping = dataclasses.replace(dataset, skip_unlabelled=True)
+    left = [number for number in numbers if is_number or number not in (-1, -100)]
+    assert [example[-1] for example in files.read_examples(path, skipping)] == left
+
+
+def test_a_whole_float_is_the_number_of_a_class(tmp_path):
+    """A column of pandas is one where a label is missing."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(f'{{"text": "x", "label": {label}}}\n' for label in ("1.0", "0.0", "NaN", "1")))
+    rows = ONE_LABEL_FILES.read_examples(path, DatasetConfig(skip_unlabelled=True))
+    assert [row.label for row in rows] == ["1", "0", "1"]
+
+
+def test_a_class_that_is_made_of_others_is_warned_of(tmp_path, caplog):
+    judge_labels({"a": 2, "b": 3, "a;b": 4, "new york": 2, "new": 1, "york": 1}, tmp_path)
+    assert caplog.text.count("is made of the labels 'a', 'b'. It is learned as a label of its own") == 1
+    assert "york" not in caplog.text
 
 
 def test_minus_one_beside_zero_and_one_may_be_either(tmp_path, caplog):

@@ -11,7 +11,7 @@ from kbert.config import DistillationConfig, OptimizerConfig
 from kbert.files.safetensors_file import read_safetensors
 from kbert.runs import checkpoint
 from kbert.runs.resume import differing_keys
-from kbert.runs.run_directory import RunDirectory
+from kbert.runs.run_directory import RunDirectory, require_run_folder
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
 from tests.places import REPOSITORY
@@ -262,6 +262,9 @@ def test_a_start_that_failed_half_way_is_taken_up_and_a_stranger_s_folder_is_not
     with pytest.raises(ValueError, match="exists and is no kbert run; choose a new or empty folder"):
         RunDirectory.create_or_resume(foreign, *arguments)
     assert (foreign / "vocab.txt").read_text() == "half"
+    (tmp_path / "link").symlink_to(tmp_path / "unmounted")
+    with pytest.raises(ValueError, match="link is a link to .*unmounted, which does not exist"):
+        require_run_folder(tmp_path / "link")
 
 
 def test_a_folder_without_a_run_is_refused_before_keras_loads(tmp_path):
@@ -269,7 +272,7 @@ def test_a_folder_without_a_run_is_refused_before_keras_loads(tmp_path):
     code = f"""
 import sys
 import kbert.checkpoints.formats, kbert.checkpoints.model_loading, kbert.runs.base_weights
-from kbert.runs.run_directory import RunDirectory
+from kbert.runs.run_directory import RunDirectory, require_run_folder
 try:
     RunDirectory({str(tmp_path)!r})
 except ValueError as error:

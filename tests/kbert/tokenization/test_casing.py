@@ -32,6 +32,8 @@ PROOFS = {
     "Georgian, whose capitals begin no word": ("და რომ ##ის", None),
     "digits": ("0 1 2 . , [unused0] <s>", None),
     "one word of somebody among many": (f"{WORDS} {' '.join(f'x{n}y' for n in range(90))} COVID", None),
+    "Vietnamese without capitals": ("của và không một được nhà ##ng", None),
+    "Greek with accents, without capitals": ("και ή είναι από ##ός", None),
     "accents and no capital": ("für über das und haus ist ein der die schön", None),
 }
 

@@ -90,7 +90,10 @@ def test_a_signal_in_an_open_interval_loses_nothing(whole, tmp_path, monkeypatch
 @pytest.mark.slow
 @pytest.mark.parametrize(("batch", "step"), [pytest.param(1, 0, marks=pytest.mark.long), (4, 10)])
 def test_a_signal_in_an_evaluation_ends_it_between_batches(batch, step, whole, tmp_path, monkeypatch):
-    """The first batch checks the names of metrics, when nothing is there to save; two are an evaluation."""
+    """The first batch checks the names of metrics, when nothing is there to save; two are an evaluation.
+
+    A finished run is evaluated once more, and loses nothing either.
+    """
     report, seen = Progress.report, []
 
     def report_and_signal(self, done):
@@ -106,6 +109,12 @@ def test_a_signal_in_an_evaluation_ends_it_between_batches(batch, step, whole, t
     assert len(seen) == batch
     metrics, run = train(tmp_path / "run")
     assert metrics == whole[0]
+    assert_same_runs(run, whole[1])
+    seen = [0] * (batch - 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(Progress, "report", report_and_signal)
+        with pytest.raises(StoppedBySignal, match=f"at step {STEPS} of"):
+            train(tmp_path / "run")
     assert_same_runs(run, whole[1])
 
 
