@@ -136,7 +136,7 @@ def export_tflite(
 
 def _about(source, task, lengths, reports) -> dict:
     """kbert.json: what a program on the phone needs to know."""
-    keys = ("bytes", "agreement", "max_difference")
+    keys = ("bytes", "crc32", "agreement", "max_difference")
     return TASKS.to_record(task) | {
         "max_seq_length": lengths[-1],
         "lengths": list(lengths),

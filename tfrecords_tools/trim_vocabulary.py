@@ -252,6 +252,7 @@ def _own_tokens(checkpoint, vocabulary: Vocabulary) -> set[str]:
     own |= set(filter(is_marker, vocabulary.tokens))
     expansion = getattr(pooling, "query_expansion", None)
     own |= {expansion.token} & set(vocabulary.tokens) if expansion else set()
+    own |= set(map(str.strip, getattr(pooling, "prompt_tokens", ())))
     matcher = GreedyMatcher(vocabulary.tokens)
     for prompt in pooling.prompts.values() if pooling else ():
         words = python_splitter.split_words(prompt, **vocabulary.rules.splitting)

@@ -3,6 +3,7 @@
 Nothing here imports TensorFlow.
 """
 
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -178,9 +179,9 @@ def _read_about(path: Path) -> dict:
 
 def _require_described(path: Path, about: dict):
     files = json_value(about, "files", dict, path.parent / ABOUT_FILE, {}).values()
-    sizes = [file.get("bytes") for file in files if isinstance(file, dict)]
-    if sizes and path.stat().st_size not in sizes:
+    sums = [file["crc32"] for file in files if isinstance(file, dict) and "crc32" in file]
+    if sums and f"{zlib.crc32(path.read_bytes()):08x}" not in sums:
         raise ValueError(
-            f"{path} has {path.stat().st_size} bytes, and the files that {ABOUT_FILE} describes have "
-            f"{', '.join(map(str, sizes))}: it is of another export; copy the whole folder of an export."
+            f"{path} is none of the files that {ABOUT_FILE} describes: it is of another export; copy the "
+            "whole folder of an export."
         )

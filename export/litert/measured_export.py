@@ -4,6 +4,7 @@ import functools
 import math
 import statistics
 import timeit
+import zlib
 
 import numpy as np
 
@@ -86,6 +87,7 @@ class MeasuredExport:
         report = {
             "file": path.name,
             "bytes": len(content),
+            "crc32": f"{zlib.crc32(content):08x}",
             "lengths": list(self._lengths),
             "ops": ops,
             "latency_ms": median_latencies(path, self._vocabulary),

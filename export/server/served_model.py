@@ -23,6 +23,7 @@ from kbert.files.version_folders import version_folder, version_number
 from kbert.inference.loading import open_model
 from kbert.tasks import TASKS
 from kbert.tasks.late_interaction.late_serving import DOCUMENT, VECTORS
+from kbert.tasks.late_interaction.token_inputs import PromptTokens
 from kbert.tasks.sequences.long_texts import LongTexts
 from kbert.tasks.sequences.settings import LongTextSettings
 from kbert.tasks.sparse_embedding.sparse_serving import INDICES
@@ -237,8 +238,11 @@ class ServedModel:
 
     def _readers(self) -> dict:
         """Number of texts -> function from them to `TextRows`."""
-        pairs = LongTexts(self._settings, None).reader(self.text_inputs)
-        return {1: self.text_inputs.rows, 2: pairs.rows}
+        inputs, pairs = self.text_inputs, LongTexts(self._settings, None).reader(self.text_inputs)
+        if not self.gives_token_vectors:
+            return {1: inputs.rows, 2: pairs.rows}
+        tokens = PromptTokens(TASKS.recorded(self.about).pooling, inputs.tokenizer)
+        return {1: lambda texts: inputs.pack_tokens(tokens(texts)), 2: pairs.rows}
 
     def _read_text_inputs(self, folder) -> TextInputs | None:
         extra, description = folder / EXTRA_FOLDER, self.about.get("vocabulary", {})

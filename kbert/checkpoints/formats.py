@@ -17,7 +17,7 @@ from kbert.checkpoints import (
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.answers import for_other_code
 from kbert.checkpoints.hugging_face import folder as hugging_face
-from kbert.checkpoints.hugging_face import hub
+from kbert.checkpoints.hugging_face import hub, weights
 from kbert.checkpoints.hugging_face.sentence_transformers import is_sentence_transformers
 from kbert.checkpoints.keras_hub import preset as keras_hub
 from kbert.checkpoints.model_variables import part_name
@@ -180,6 +180,12 @@ def read_checkpoint(
     format = detect_format(folder)
     report = Report(format, str(folder), allow_unmatched=allow_unmatched)
     checkpoint = _READERS[format](folder, do_lower_case, report)
+    others = [name for name in weights.WEIGHT_FILES if (folder / name).is_file()]
+    if others and format in (GOOGLE, MODEL_GARDEN):
+        report.warn(
+            f"{folder}: {others[0]} is not read, because a checkpoint of TensorFlow is there too",
+            "; move what you do not mean to another folder",
+        )
     _require_encoder(report)
     if folder != Path(path):
         report.note(f"{path} lies in {folder}")

@@ -282,6 +282,11 @@ def _apply_override(values: dict, override: str):
         require(isinstance(child, dict | list), f"{flag}: {shown(parent)} is not a group of settings.")
         values = child
     require(isinstance(values, dict), f"{flag} must name a setting in a list entry: list.0.setting=...")
+    require(
+        leaf != "preset" or leaf in values or "hidden_size" not in values,
+        f"{flag}: the encoder has its own hidden_size and more, which count before a preset's; write "
+        f"encoder={text} to replace them all.",
+    )
     value, known = _override_value(text, flag), values.get(leaf)
     known = {"preset": known} if isinstance(known, str) else known
     is_part = _is_part_of_group(name, value) and isinstance(known, dict)

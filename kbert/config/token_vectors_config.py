@@ -12,6 +12,7 @@ TOKEN_VECTORS_LAYER = "token_vectors"  # the name of the layer behind the encode
 MaxSim = Literal["maxsim", "meanmaxsim"]
 Expansion = Literal["fixed", "min"]
 FIXED: Expansion = "fixed"
+_LISTS = ("skiplist_words", "skiplist_tasks", "prompt_tokens")
 _OF_ALL_TOKENS = ("Softmax", "Softmin", "LogSoftmax")  # torch takes them over the texts of a batch there
 
 
@@ -42,6 +43,8 @@ class TokenVectorsConfig(VectorsConfig):
     length, up to the encoder's positions; None is the model's length. `query_expansion` fills
     short queries. In texts of the `skiplist_tasks` the pieces `skiplist_words` are not scored; a text of no
     task counts as a document. Where `keep_only_token_ids` are given, none but these are scored in documents.
+    `prompt_tokens`, such as "[Q] " and "[D] ", are one token each at the beginning of a text, where prompts
+    put them: the piece of the vocabulary without blanks around it. Elsewhere they are ordinary text.
     `similarity_fn_name` is "maxsim", or "meanmaxsim", which divides by the number of the query's vectors.
 
     Raises:
@@ -58,12 +61,13 @@ class TokenVectorsConfig(VectorsConfig):
     skiplist_words: tuple[str, ...] = ()
     skiplist_tasks: tuple[str, ...] = (TEXT_TASKS[1],)
     keep_only_token_ids: tuple[int, ...] | None = None
+    prompt_tokens: tuple[str, ...] = ()
     similarity_fn_name: MaxSim = field(default="maxsim", kw_only=True)
 
     def __post_init__(self):
         super().__post_init__()
         own: dict = {"dense": dense_configs(self.dense)}
-        own |= {name: tuple(getattr(self, name)) for name in ("skiplist_words", "skiplist_tasks")}
+        own |= {name: tuple(getattr(self, name)) for name in _LISTS}
         if isinstance(self.query_expansion, dict):
             own["query_expansion"] = QueryExpansion(**self.query_expansion)
         if self.keep_only_token_ids is not None:

@@ -9,6 +9,7 @@ from kbert.files.json_values import shown
 
 TEXT_TASKS = ("query", "document")  # what a text is asked about as; for each of them a prompt of that name
 DOCUMENT_PROMPTS = ("document", "passage", "corpus")
+_OF_PROMPTS = ("prompts", "default_prompt_name", "prompt_tokens")  # the last of late interaction alone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +49,10 @@ class VectorsConfig:
         """The same with the prompts of another way to make vectors, where it has none."""
         if self.prompts or other is None:
             return self
-        return dataclasses.replace(self, prompts=other.prompts, default_prompt_name=other.default_prompt_name)
+        shared = {
+            name: getattr(other, name) for name in _OF_PROMPTS if hasattr(self, name) and hasattr(other, name)
+        }
+        return dataclasses.replace(self, **shared)
 
     def prompt(self, name: str | None = None) -> str:
         """What stands before a text: the prompt of this name, or the default one; "" for none.

@@ -21,9 +21,11 @@ from kbert.checkpoints.report import Report
 from kbert.checks import require_length, with_checked_arguments, with_checked_values
 from kbert.cli.commands import export_package
 from kbert.cli.progress import activity
+from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig, TrainingConfig
 from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig, require_dimensions
-from kbert.config.vectors_config import VectorsConfig
+from kbert.config.token_vectors_config import TokenVectorsConfig
+from kbert.config.vectors_config import TEXT_TASKS, VectorsConfig
 from kbert.experiments import evaluation  # late: it stands above this module
 from kbert.features import ENCODER_INPUTS
 from kbert.files.stored_tensor import StoredTensor, stored_variable
@@ -466,6 +468,11 @@ class LoadedModel(TextAnswers):
                 raise ValueError(
                     f"pooling, normalize and dimensions are of one vector for each text; {self.source} has "
                     f"the task {self.task.name}, leave them out."
+                )
+            if task is None and prompt_name == TEXT_TASKS[0] and isinstance(self.vectors, TokenVectorsConfig):
+                warn_once(
+                    f'{self.source}: prompt_name="query" puts that prompt before texts that are read as '
+                    'documents, as in sentence-transformers; task="query" reads them as queries.'
                 )
             return self._embed_by_task(batch, prompt, task)
         config = self._chosen_pooling(pooling, normalize, "embed")

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import datetime
+import itertools
 import json
 import re
 import tempfile
@@ -82,8 +83,25 @@ def data_as_files(sources: Mapping[str, Any], advice: str = "") -> Iterator[list
 def _write(data, path, name):
     path.classes = column_classes(data, name)
     with path.open("w", encoding="utf-8") as file:
-        for row in squad_form(data) or read_rows(data, name):
+        for row in squad_form(data) or _with_articles_together(read_rows(data, name)):
             file.write(json.dumps(row, default=_other_value) + "\n")
+
+
+def _with_articles_together(rows):
+    """The rows; those that hold SQuAD's articles, as a table of these has them, become the one object of a
+    file."""
+    first = next(rows, None)
+    if first is None or not _articles(first):
+        return rows if first is None else itertools.chain([first], rows)
+    every = [first, *rows]
+    if not all(map(_articles, every)):
+        return every
+    return [{"data": [article for row in every for article in _articles(row)]}]
+
+
+def _articles(row):
+    form = squad_form(row) or squad_form(row.get("data"))
+    return form[0]["data"] if form else []
 
 
 def _other_value(value):

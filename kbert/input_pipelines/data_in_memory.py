@@ -104,10 +104,13 @@ def squad_form(data) -> list[dict]:
     """The one object of a file in SQuAD's form, for what `json.load` makes of it, or a part: its list of
     articles, or an article. An empty list for other data."""
     articles = data.get("data", [data]) if isinstance(data, Mapping) else data
-    are_articles = isinstance(articles, list) and all(
-        isinstance(article, Mapping) and "paragraphs" in article for article in articles
-    )
+    are_articles = isinstance(articles, list) and all(map(_is_article, articles))
     return [{"data": articles}] if are_articles and articles else []
+
+
+def _is_article(value):
+    paragraphs = value.get("paragraphs") if isinstance(value, Mapping) else None
+    return isinstance(paragraphs, list) and all(isinstance(paragraph, Mapping) for paragraph in paragraphs)
 
 
 def is_data(data) -> bool:

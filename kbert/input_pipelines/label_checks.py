@@ -71,15 +71,17 @@ def with_judged_numbers(
 
 
 def _judged_as(number) -> str:
-    """The number, or one of few that tell as much to `_mark_of_none`: a file may have a million of them."""
-    if number in (*NUMBERS_FOR_NONE, 0, 1):
+    """The number, or one of few that tell as much to `_mark_of_none`: a file may have a million of them.
+
+    Up to 1 all are 1, beside which -1 is the other end of the scale.
+    """
+    if number in NUMBERS_FOR_NONE:
         return str(int(number))
-    return "-2" if number < 0 else "0.5" if number < 1 else "2"
+    return "-2" if number < 0 else "1" if number <= 1 else "2"
 
 
 def _warn_of_marks(counts, path):
-    mark = _mark_of_none(counts)
-    if mark and mark.is_sure:
+    if mark := _mark_of_none(counts):
         sentence = _sentence_of_mark(path, mark, counts, f"{_LEAVE_OUT}, if they have none.")
         warn_once(f"{sentence} They are learned as numbers.")
 
@@ -95,7 +97,7 @@ def without_marks(
       read: function that gives the examples, from the first on each time.
       labels_of: function from an example to its labels, as often as it has them.
       path: the file, for messages.
-      are_classes: whether -1 beside 0 and 1 may be a class; as a number it is one.
+      are_classes: whether labels may be listed.
 
     Raises:
       ValueError: where -1 may be either, and where no example is left.
@@ -104,8 +106,6 @@ def without_marks(
     marks: dict[str, int] = {}
     while mark := _mark_of_none(counts):
         if not mark.is_sure:
-            if not are_classes:
-                break
             raise ValueError(_sentence_of_mark(path, mark, counts, _CLASSES_ALONE))
         marks[mark.label] = counts.pop(mark.label)
     if marks:
@@ -145,11 +145,6 @@ def judge_labels(counts: Mapping[str, int], path: str | Path, mend: str = _LEAVE
         warn_once(
             f"{path}: {near}. They are learned as different labels; if they mean the "
             "same, write them in one way."
-        )
-    for sentence, mark in itertools.islice(_made_of_others(counts, _STRONG_MARKS), 1):
-        warn_once(
-            f"{path}: {sentence}. It is learned as a label of its own; for texts with several labels set "
-            f'task = "multi_label_classification" and dataset.label_separator={mark!r}.'
         )
     _judge_signs(counts, path, mend)
 
@@ -191,6 +186,20 @@ def _require_bare(counts, path):
 
 def _in_marks(mark):
     return lambda label: len(label) > 2 and label[0] == label[-1] == mark
+
+
+def judge_classes(counts: Mapping[str, int], path: str | Path):
+    """Judges the labels of rows with one of them; warns of one that is made of others.
+
+    Raises:
+      ValueError: as `judge_labels` does.
+    """
+    judge_labels(counts, path)
+    for sentence, mark in itertools.islice(_made_of_others(counts, _STRONG_MARKS), 1):
+        warn_once(
+            f"{path}: {sentence}. It is learned as a label of its own; for texts with several labels set "
+            f'task = "multi_label_classification" and dataset.label_separator={mark!r}.'
+        )
 
 
 def judge_several_labels(counts: Mapping[str, int], path: str | Path):

@@ -198,7 +198,8 @@ def schema_labels(path: str | Path, dataset: DatasetConfig) -> tuple[str, ...]:
 
 def _with_texts(records, path, dataset, read, problems):
     """The rows of a labelled file in which something stands, in the columns that are read."""
-    texts, one_empty, skipped, marks = dataset.text_columns, EmptyTextCounter(), 0, []
+    texts = [column for column in dataset.text_columns if column not in dataset.negatives]
+    one_empty, skipped, marks = EmptyTextCounter(), 0, []
     for where, record in records:
         for column in texts:  # no generator expression: this is done for every row
             text = record.get(column)

@@ -98,6 +98,7 @@ class RowLabels:
         self._text_heads = [(column, {column.lower()}) for column in texts] if len(texts) > 1 else []
         self._has_answers = ANSWER not in (*dataset.text_columns, dataset.label)  # which may be any words
         self._number, self._left_out, self._first = 0, 0, ""
+        self._lacking: MissingColumn | None = None  # of the first row without the column of the labels
         self._head, self._why_head = None, ""  # the label of a first row that may be a header
         self._known: dict[str, str | float] = {}  # what cells mean, whatever stands beside them
 
@@ -128,11 +129,19 @@ class RowLabels:
             if self._number == 1 and self._dataset.column_names and not self._dataset.labels:
                 self._doubt_header(record, where)
             return label
+        except MissingColumn as error:  # of one row of JSON lines
+            if not self._dataset.skip_unlabelled or error.column != self._dataset.label:
+                raise
+            self._lacking = self._lacking or error
+            return self._leave_out(f"{where} has no column {error.column!r}")
         except NoLabel as error:
             if not self._dataset.skip_unlabelled:
                 raise
-            self._left_out, self._first = self._left_out + 1, self._first or str(error).partition(";")[0]
-            return LEFT_OUT
+            return self._leave_out(str(error).partition(";")[0])
+
+    def _leave_out(self, why):
+        self._left_out, self._first = self._left_out + 1, self._first or why
+        return LEFT_OUT
 
     def _refuse_header(self, record, where):
         heads = self._heads if self._dataset.label in record else self._text_heads
@@ -167,6 +176,8 @@ class RowLabels:
         if not left_out:
             return
         if left_out == number:
+            if self._lacking is not None:
+                raise self._lacking
             raise ValueError(f"no row of {number:,} has a label; the first: {self._first}.")
         warn_once(f"{left_out:,} of {number:,} rows have no label and are left out; the first: {self._first}")
 
@@ -182,10 +193,8 @@ def class_label(record: dict, dataset: DatasetConfig, where: str) -> str:
     column = dataset.label
     require_column(record, column, where)
     label = record[column]
-    if isinstance(label, float) and label.is_integer():
-        label = int(label)
-    if type(label) is int:  # many tools write class numbers like this; the type check excludes True and False
-        label = record[column] = str(label)
+    if is_whole(label):
+        label = record[column] = _name_of_number(label, dataset.labels)
     require_label(label, dataset, where, _signs_of_none(dataset))
     if not isinstance(label, str):
         raise ValueError(f"{where} has {_shown(label)} as its label {column!r}, {_WHOSE_LABEL[type(label)]}.")
@@ -202,6 +211,19 @@ def class_label(record: dict, dataset: DatasetConfig, where: str) -> str:
             'several labels set task = "multi_label_classification", else write the name alone.'
         )
     return listed_label(label, dataset, where)
+
+
+def is_whole(value) -> bool:
+    """Whether a value is a whole number, as tools write the number of a class; True and False are none."""
+    return type(value) is int or (isinstance(value, float) and value.is_integer())
+
+
+def _name_of_number(number, labels) -> str:
+    """A whole number in decimal digits; or as the labels have it, which a CSV of floats calls "1.0"."""
+    name = str(int(number))
+    if name in labels:
+        return name
+    return next((label for label in labels if as_number(label) == number), name)
 
 
 def plain_number(value) -> float | None:
@@ -372,7 +394,8 @@ def _names(value, dataset):
     if not isinstance(value, list):
         return [None]
     hot = from_zeros_and_ones(value, dataset.labels)
-    return [str(name) if type(name) is int else name for name in (value if hot is None else hot)]
+    names = value if hot is None else hot
+    return [_name_of_number(name, dataset.labels) if is_whole(name) else name for name in names]
 
 
 def _holds(record, column, where):

@@ -13,7 +13,7 @@ from kbert.files.json_values import shown
 from kbert.input_pipelines import labelled_files
 from kbert.input_pipelines.distinct_batches import TextsApart
 from kbert.input_pipelines.label_checks import (
-    judge_labels,
+    judge_classes,
     judge_several_labels,
     with_judged_labels,
     with_judged_numbers,
@@ -110,7 +110,7 @@ class TextFiles(Files):
         self,
         read_label: Callable = class_label,
         label_names: Callable | None = lambda label: (label,),
-        judge: Callable = judge_labels,
+        judge: Callable = judge_classes,
         settings: tuple[str, ...] = ("labels", "positive_label"),
     ):
         self._read_label, self._label_names, self._judge = read_label, label_names, judge
@@ -121,7 +121,7 @@ class TextFiles(Files):
         so are numbers.
 
         Raises:
-          ValueError: as `stream_rows`, `judge_labels`, `with_judged_numbers` and `without_marks` do.
+          ValueError: as `stream_rows`, `judge_classes`, `with_judged_numbers` and `without_marks` do.
         """
         read = functools.partial(labelled_files.stream_rows, path, dataset, with_labels, self._read_label)
         if with_labels and self._label_names is None:

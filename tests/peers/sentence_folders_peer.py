@@ -39,6 +39,14 @@ def many_vectors(base, mask, *modules, settings=None, **lengths):
     return MultiVectorEncoder(modules=modules, device="cpu", **settings or {})
 
 
+def with_tokens_of_prompts(model):
+    """As PyLate makes a ColBERT: what stands before a text is a token of its own, with its blank."""
+    transformer = model[0]
+    transformer.tokenizer.add_tokens(list(model.prompts.values()))
+    transformer.auto_model.resize_token_embeddings(len(transformer.tokenizer), mean_resizing=False)
+    return model
+
+
 def words(base, pooling, **settings):
     modules = [Transformer(base, transformer_task="fill-mask"), SpladePooling(*pooling)]
     return SparseEncoder(modules=modules, device="cpu", **settings)
@@ -67,6 +75,17 @@ KINDS = {
         query_expansion=EXPANSION,
         document_length=9,
         settings={"prompts": PROMPTS},
+    ),
+    "prompt_tokens": lambda base: with_tokens_of_prompts(
+        many_vectors(
+            base,
+            {"skiplist_words": ["."]},
+            dense(8, 6, LINEAR, bias=False, **TOKENS),
+            Normalize(**TOKENS),
+            query_expansion=EXPANSION,
+            document_length=9,
+            settings={"prompts": {"query": "[Q] ", "document": "[D] "}},
+        )
     ),
     "min": lambda base: many_vectors(
         base,

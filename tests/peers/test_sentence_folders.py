@@ -19,7 +19,7 @@ from tests.peers.families import run_peer
 from tests.tfrecords_tools import small_corpus
 
 PEER = Path(__file__).with_name("sentence_folders_peer.py")
-MADE = ("modes", "chain", "fixed", "min", "words", "sum")
+MADE = ("modes", "chain", "fixed", "prompt_tokens", "min", "words", "sum")
 TEXTS = ["the day", "a b c d e a b c d e", "play. the, a"]
 
 

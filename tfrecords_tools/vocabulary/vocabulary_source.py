@@ -86,5 +86,8 @@ def read_folder(folder: Path, allow_unmatched: Sequence[str] | str = ()) -> Base
     if formats.holds_model(folder) and formats.detect_format(folder) in _INSIDE:
         return formats.read_checkpoint(folder, allow_unmatched=allow_unmatched).vocabulary
     modules = sentence_transformers.read_encoder_alone(folder, report)
-    vocabulary, _ = tokenizer_files.read_tokenizer(modules.encoder_folder, None, report)
+    prompt_tokens = sentence_transformers.read_prompt_tokens(folder, modules.encoder_folder)
+    vocabulary, _ = tokenizer_files.read_tokenizer(
+        modules.encoder_folder, None, report, prompt_tokens=prompt_tokens
+    )
     return sentence_transformers.with_casing(vocabulary, modules, report)

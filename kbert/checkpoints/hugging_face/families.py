@@ -192,6 +192,11 @@ def architectures() -> list[str]:
 
 def require_readable(name: str, path):
     """Raises ValueError for a class of transformers that kbert does not read."""
+    if name == "HF_ColBERT":
+        raise ValueError(
+            f"{path} is a ColBERT in Stanford's form (HF_ColBERT); save it with sentence-transformers 6, "
+            "MultiVectorEncoder(path).save_pretrained(folder), and give the folder."
+        )
     if name not in architectures():
         raise ValueError(
             f"{path} is of class {shown_name(name)}, which kbert has no model for; it reads "

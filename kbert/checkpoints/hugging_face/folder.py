@@ -5,7 +5,6 @@ They may also be folders of sentence-transformers: then the encoder comes with i
 
 import dataclasses
 from pathlib import Path
-from types import MappingProxyType
 
 from absl import logging
 
@@ -120,7 +119,7 @@ def read_hugging_face(path: Path, do_lower_case: bool | None, report: Report) ->
         vectors is None,
         modules.activation,
         is_sentences=not is_alone,
-        prompt_texts={} if vectors is None else vectors.prompts,
+        vectors=vectors,
     )
     longest = _longest(checkpoint, skipped, modules, path, report)
     vocabulary = with_casing(checkpoint.vocabulary, modules, report)
@@ -200,7 +199,7 @@ def _read_model(
     needs_pooler=True,
     activation=None,
     is_sentences=False,
-    prompt_texts=MappingProxyType({}),
+    vectors=None,
 ) -> tuple[BertCheckpoint, int]:
     """A folder of transformers, and how many rows of its positions no token reads.
 
@@ -209,7 +208,7 @@ def _read_model(
       needs_pooler: whether an encoder without its pooler is an error.
       activation: the class by which a cross-encoder makes a score, where a file beside config.json says it.
       is_sentences: whether it is a part of a folder of sentence-transformers.
-      prompt_texts: its prompts by their names.
+      vectors: how texts become vectors there, with its prompts.
     """
     config_file = folder / CONFIG_FILE
     values = read_json_object(config_file)
@@ -218,7 +217,8 @@ def _read_model(
     is_tied = json_value(values, "tie_word_embeddings", bool, config_file, True)
     stored = read_weights(folder, family.prefix, family.table["body"][0].outside, is_tied, report)
     name = _find_class(config, stored, needs_pooler, report)
-    vocabulary, longest = read_tokenizer(folder, do_lower_case, report, prompt_texts, name)
+    prompts, prompt_tokens = getattr(vectors, "prompts", {}), getattr(vectors, "prompt_tokens", ())
+    vocabulary, longest = read_tokenizer(folder, do_lower_case, report, prompts, name, prompt_tokens)
     if not (values.get("model_type") or config.architecture) and vocabulary.kind != "wordpiece":
         raise ValueError(
             f"{config_file} names neither model_type nor architectures, and the tokenizer is not BERT's: a "
@@ -482,7 +482,8 @@ def write_hugging_face(checkpoint: BertCheckpoint, folder: Path, report: Report)
     vocabulary = checkpoint.vocabulary
     if checkpoint.pooling is not None:
         vocabulary = _before_lower_casing(vocabulary)
-    write_tokenizer(folder, vocabulary, checkpoint.max_seq_length, has_segments, architecture)
+    prompt_tokens = getattr(checkpoint.pooling, "prompt_tokens", ())
+    write_tokenizer(folder, vocabulary, checkpoint.max_seq_length, has_segments, architecture, prompt_tokens)
     hidden_act = values.get("hidden_act", values.get("activation"))
     report.note(f"architecture {architecture}; hidden_act {hidden_act!r}")
     if checkpoint.pooling is not None:

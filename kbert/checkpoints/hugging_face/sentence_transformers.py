@@ -28,6 +28,7 @@ from kbert.checkpoints.hugging_face.sentence_models import (
     require_modules,
 )
 from kbert.checkpoints.hugging_face.sentence_vectors import OF_TOKENS, WITH_CONFIG, Module
+from kbert.checkpoints.hugging_face.tokenizer import find_prompt_tokens
 from kbert.checkpoints.report import Report
 from kbert.checks import SHORTEST_LENGTH
 from kbert.files.json_file import read_json, read_json_object
@@ -82,6 +83,8 @@ def read_sentence_modules(path, report: Report | None = None) -> SentenceModules
     if model == CROSS_ENCODER:
         refuse_default_prompt(folder, settings, report)
     transformer, source = _read_transformer(modules[0].folder, model, report)
+    if model == TOKEN_MODEL:
+        settings["prompt_tokens"] = find_prompt_tokens(modules[0].folder, settings["prompts"])
     return dataclasses.replace(
         _in_one_file(READERS[model], folder, modules[1:], settings, transformer, report),
         encoder_folder=modules[0].folder,
@@ -124,6 +127,15 @@ def with_casing(vocabulary: BaseVocabulary, modules: SentenceModules, report: Re
     own = require_wordpiece(vocabulary, f"{modules.encoder_folder}, which lower-cases its texts,")
     report.note("texts are lower-cased (sentence_bert_config.json) before the cased tokenizer cuts them")
     return own.with_rules(do_lower_case=True)
+
+
+def read_prompt_tokens(folder: Path, encoder_folder: Path) -> tuple[str, ...]:
+    """Those of the prompts of a ColBERT's folder, for its tokenizer alone; none of other folders."""
+    file = folder / SENTENCE_FILE
+    settings = read_json_object(file) if file.is_file() else {}
+    if settings.get("model_type") != TOKEN_MODEL:
+        return ()
+    return find_prompt_tokens(encoder_folder, json_value(settings, "prompts", dict, file, {}))
 
 
 def _length(transformer, source):

@@ -4,7 +4,7 @@ Settings that would give other ids for ordinary text are refused; the error name
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -112,6 +112,7 @@ def read_tokenizer(
     report: Report,
     prompts: Mapping[str, str] = MappingProxyType({}),
     architecture: str | None = None,
+    prompt_tokens: Sequence[str] = (),
 ) -> tuple[BaseVocabulary, int | None]:
     """The vocabulary, and the longest input (`model_max_length`) or None.
 
@@ -125,15 +126,18 @@ def read_tokenizer(
       prompts: what a model of vectors puts before its texts, by name.
       architecture: the class of the model that reads the ids; None for a vocabulary alone, whose segments and
         masks are a later model's own.
+      prompt_tokens: as `find_prompt_tokens` gives them; of WordPiece and BPE, which take them for pieces.
 
     Raises:
       ValueError: for missing or contradictory files, or a setting that kbert cannot follow.
     """
-    files = TokenizerFiles(folder, report, architecture)
+    files = TokenizerFiles(folder, report, architecture, prompt_tokens)
     check_tokenizer_keys(files)
     kind, path = _find_kind(files), files.settings_path
     _refuse_other_settings(files, kind, do_lower_case)
     vocabulary = kind.read(files, do_lower_case)
+    if vocabulary.kind == "sentencepiece":
+        files.prompt_tokens = ()  # no pieces of its model
     refuse_more_special_tokens(files, vocabulary)
     refuse_other_masks(files, vocabulary)
     refuse_tokens_in_prompts(files, vocabulary, prompts)
@@ -151,6 +155,16 @@ def read_tokenizer(
     length = "model_max_length" if files.settings.get("model_max_length") is not None else "max_len"
     longest = json_count(files.settings, length, path, SHORTEST_LENGTH)
     return vocabulary, None if longest is None or longest >= _NO_LIMIT else longest
+
+
+def find_prompt_tokens(folder: Path, prompts: Mapping[str, str]) -> tuple[str, ...]:
+    """The added tokens of a folder with which prompts begin, such as ColBERT's "[Q] " and "[D] "."""
+    written = list(filter(None, prompts.values()))
+    if not written:
+        return ()
+    added = list(filter(str.strip, TokenizerFiles(folder, Report("", str(folder)), "").all_added_tokens()))
+    tokens = (max(filter(prompt.startswith, added), key=len, default="") for prompt in written)
+    return tuple(dict.fromkeys(filter(None, tokens)))
 
 
 def _find_kind(files) -> _Kind:
@@ -270,6 +284,7 @@ def write_tokenizer(
     max_seq_length: int | None = None,
     has_segments: bool = True,
     architecture: str = "",
+    prompt_tokens: Sequence[str] = (),
 ):
     """The files that transformers and `tokenizers` read: the vocabulary's own, tokenizer.json, settings.
 
@@ -279,13 +294,14 @@ def write_tokenizer(
       max_seq_length: the longest input; None where no model says it.
       has_segments: whether the model, if it packs texts as BERT, takes their segments.
       architecture: the class of the model; empty for a vocabulary alone.
+      prompt_tokens: those of ColBERT's prompts, which are never split.
 
     Raises:
       ValueError: for a SentencePiece model that XLM-R's tokenizer cannot be.
     """
     kind, roles = _KINDS[vocabulary.kind], dict(zip(_ROLES, vocabulary.special_tokens, strict=True))
     has_segments = has_segments and vocabulary.pair_separators == 1
-    content = build_tokenizer_json(vocabulary, kind.rules(vocabulary))
+    content = build_tokenizer_json(vocabulary, kind.rules(vocabulary), prompt_tokens)
     settings = {
         **kind.settings(vocabulary),
         **({} if max_seq_length is None else {"model_max_length": max_seq_length}),

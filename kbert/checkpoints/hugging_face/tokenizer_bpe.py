@@ -39,8 +39,9 @@ def read_bpe(files: TokenizerFiles, do_lower_case: bool | None) -> BytePairVocab
         _vocabulary(contents[slow], slow)
     if files.rules is not None:
         vocab = json_value(files.model, "vocab", dict, f"{files.path}: model", {})
-        added = files.all_added_tokens()
+        added, pieces = files.all_added_tokens(), files.prompt_pieces()
         vocab = added | vocab if BERT_TOKENS.cls in added else vocab  # ModernBERT's stand there alone
+        vocab = {token: index for token, index in vocab.items() if token not in files.prompt_tokens} | pieces
         contents[files.path] = (in_id_order(vocab, files.path), _read_merges(files))
     source, content = files.same_content(contents)
     vocabulary = _vocabulary(content, source)

@@ -1,6 +1,6 @@
 """The files of a tokenizer, and what the tokenizer.json of all kinds share: read, compared, written."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ class TokenizerFiles:
       folder: holds them.
       report: takes notes.
       architecture: the class of the model that reads the ids; None for a vocabulary alone.
+      prompt_tokens: added tokens with which prompts begin; they become pieces, without blanks around them.
 
     Attributes:
       rules: the content of `tokenizer.json`; None without one.
@@ -34,8 +35,9 @@ class TokenizerFiles:
       ValueError: for a file that is no JSON object.
     """
 
-    def __init__(self, folder: Path, report: Report, architecture: str | None):
+    def __init__(self, folder: Path, report: Report, architecture: str | None, prompt_tokens=()):
         self.folder, self.report, self.architecture = folder, report, architecture or ""
+        self.prompt_tokens = tuple(prompt_tokens)
         self.path, self.settings_path = folder / "tokenizer.json", folder / "tokenizer_config.json"
         self.rules = self.read("tokenizer.json")
         self.settings = self.read("tokenizer_config.json") or {}
@@ -85,13 +87,16 @@ class TokenizerFiles:
         return path, content
 
     def added_tokens(self, special_tokens) -> dict[str, int]:
-        """Token -> id of the tokens that were added to the model's own, but for the special ones.
+        """Token -> id of the tokens that were added to the model's own, but for special ones and those of
+        prompts.
 
         Raises:
           ValueError: if there are any, unless `added_tokens` is allowed.
         """
         added = {
-            token: index for token, index in self.all_added_tokens().items() if token not in special_tokens
+            token: index
+            for token, index in self.all_added_tokens().items()
+            if token not in (*special_tokens, *self.prompt_tokens)
         }
         if added:
             names = ", ".join(shown_name(token) for token in sorted(added)[:4])
@@ -102,24 +107,32 @@ class TokenizerFiles:
             )
         return added
 
+    def prompt_pieces(self) -> dict[str, int]:
+        """The pieces of `prompt_tokens`, without blanks around them -> their ids."""
+        added = self.all_added_tokens()
+        return {token.strip(): added[token] for token in self.prompt_tokens}
+
     def all_added_tokens(self) -> dict[str, int]:
         """Token -> id, from the three files that may name them."""
         added = dict(self.read("added_tokens.json") or {})
         try:
-            entries = json_value(self.rules or {}, "added_tokens", list, self.path, [])
-            added |= {entry["content"]: entry["id"] for entry in entries}
-            decoder = json_value(self.settings, "added_tokens_decoder", dict, self.settings_path, {})
-            added |= {entry["content"]: int(index) for index, entry in decoder.items()}
+            added |= {entry["content"]: int(entry["id"]) for entry in self.added_entries()}
             if all(type(token) is str and type(index) is int for token, index in added.items()):
                 return added
         except (KeyError, TypeError, ValueError):
             pass
         raise ValueError(f"{self.folder}: expected every added token to have its text (content) and its id.")
 
+    def added_entries(self) -> list[dict]:
+        """What tokenizer.json, and then tokenizer_config.json, say of each added token, with its `id`."""
+        entries = json_value(self.rules or {}, "added_tokens", list, self.path, [])
+        decoder = json_value(self.settings, "added_tokens_decoder", dict, self.settings_path, {})
+        return [*entries, *({**entry, "id": index} for index, entry in decoder.items())]
+
     def refuse_other_ids(self, vocabulary: BaseVocabulary):
         """Raises ValueError where a file numbers a special token otherwise than the vocabulary."""
-        added = self.all_added_tokens()
-        for token in vocabulary.special_tokens:
+        added = self.all_added_tokens() | self.prompt_pieces()
+        for token in (*vocabulary.special_tokens, *self.prompt_pieces()):
             if added.get(token, vocabulary.ids[token]) != vocabulary.ids[token]:
                 raise ValueError(
                     f"{self.folder}: {token} is number {added[token]} among the added tokens, but "
@@ -216,8 +229,11 @@ def reads_words(architecture: str) -> bool:
     return architecture.endswith("ForTokenClassification")
 
 
-def build_tokenizer_json(vocabulary: BaseVocabulary, rules: Rules) -> dict:
-    """The content of a tokenizer.json that gives kbert's ids."""
+def build_tokenizer_json(vocabulary: BaseVocabulary, rules: Rules, prompt_tokens: Sequence[str] = ()) -> dict:
+    """The content of a tokenizer.json that gives kbert's ids; `prompt_tokens` are never split.
+
+    Those with a blank are no pieces: `tokenizers` numbers them behind the last one.
+    """
     is_roberta, special = vocabulary.pair_separators == 2, vocabulary.special_tokens
     runs = [token for token in vocabulary.tokens if token and not token.strip(" ")]  # of spaces
     return {
@@ -236,13 +252,29 @@ def build_tokenizer_json(vocabulary: BaseVocabulary, rules: Rules) -> dict:
                 "special": token not in runs,
             }
             for token in sorted((*special, *runs), key=vocabulary.ids.__getitem__)
+        ]
+        + [
+            {
+                "id": vocabulary.ids[token.strip()],
+                "content": token,
+                **dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False),
+            }
+            for token in sorted(prompt_tokens, key=lambda token: vocabulary.ids[token.strip()])
         ],
         "normalizer": rules.normalizer,
         "pre_tokenizer": rules.pre_tokenizer,
         "post_processor": _roberta_processor(vocabulary) if is_roberta else _template(vocabulary, 1),
         "decoder": rules.decoder,
-        "model": rules.model,
+        "model": rules.model | {"vocab": _without_blanks(rules.model["vocab"], prompt_tokens)},
     }
+
+
+def _without_blanks(pieces, prompt_tokens):
+    """The pieces of a model without those that stand among the added tokens with a blank."""
+    alone = {token.strip() for token in prompt_tokens if token != token.strip()}
+    if not alone:
+        return pieces
+    return {piece: index for piece, index in pieces.items() if piece not in alone}
 
 
 def _ends(vocabulary):

@@ -103,7 +103,7 @@ def _mask_without_entry(files, vocabulary, expected):
 
 
 def refuse_tokens_in_prompts(files: TokenizerFiles, vocabulary: BaseVocabulary, prompts: Mapping[str, str]):
-    """Refuses prompts with a special or added token, but for runs of blanks.
+    """Refuses prompts with a special or added token, but for runs of blanks and the tokens of prompts.
 
     Args:
       prompts: name -> what a model of vectors puts before a text.
@@ -113,17 +113,32 @@ def refuse_tokens_in_prompts(files: TokenizerFiles, vocabulary: BaseVocabulary, 
     """
     if not any(prompts.values()):
         return
+    _refuse_other_prompt_tokens(files, vocabulary)
     more = (token for _, listed in _more_tokens(files) for token in listed)
     whole = [
         token for token in (*vocabulary.special_tokens, *files.all_added_tokens(), *more) if token.strip()
     ]
     for name, prompt in prompts.items():
-        token = next((token for token in whole if token in prompt), None)
+        begin = max(filter(prompt.startswith, files.prompt_tokens), key=len, default="")
+        token = next((token for token in whole if token in prompt[len(begin) :]), None)
         if token is not None:
             files.report.conflict(
                 "prompts",
                 f"{files.folder}: the prompt {shown(name)} is {shown(prompt)}, and its tokenizer never "
                 f"splits {shown(token)}; in kbert it would be ordinary text",
+            )
+
+
+def _refuse_other_prompt_tokens(files, vocabulary):
+    """Refuses tokens of prompts that are found elsewhere than where they stand, or take blanks beside them."""
+    wrong = ["single_word", *(["lstrip", "rstrip"] if vocabulary.kind == "bpe" else [])]  # whose blanks count
+    for entry in files.added_entries():
+        token = entry.get("content")
+        if token in files.prompt_tokens and (flags := [name for name in wrong if entry.get(name)]):
+            files.report.conflict(
+                "prompts",
+                f"{files.folder}: the added token {shown(token)} of a prompt has {flags[0]}=true; kbert takes "
+                "the token alone, wherever a text begins with it",
             )
 
 

@@ -134,7 +134,7 @@ def _read_tokens(files):
     """The file that counts, and its pieces in id order."""
     file, contents = files.folder / VOCABULARY_FILE, {}
     if file.is_file():
-        contents[file] = (read_pieces(file),)
+        contents[file] = (_without_prompt_pieces(files, read_pieces(file)),)
     if files.rules is not None:
         vocab = dict(json_value(files.model, "vocab", dict, f"{files.path}: model", {}))
         # A dictionary has each token once. Lines of vocab.txt that repeat one left their numbers free there.
@@ -145,6 +145,12 @@ def _read_tokens(files):
         contents[files.path] = ([token.strip() for token in in_id_order(vocab, files.path)],)
     source, (tokens,) = files.same_content(contents)
     return source, tokens
+
+
+def _without_prompt_pieces(files, tokens):
+    """The lines of a vocab.txt without those that stand among the added tokens alone, with a blank."""
+    alone = {token.strip() for token in files.prompt_tokens if token != token.strip()}
+    return [token for token in tokens if token not in alone]
 
 
 def _free_numbers(files, vocab) -> dict[str, int]:
@@ -188,6 +194,7 @@ def _with_mpnets_tokens(files, special, tokens):
 def _with_added_tokens(files, special, tokens):
     """The tokens with those that were added to the WordPieces; in kbert they become ordinary pieces."""
     added = files.added_tokens({*special, ROBERTA_TOKENS.unk} if special.sep == MPNET_TOKENS.sep else special)
+    added |= files.prompt_pieces()
     new = sorted((added[token], token) for token in added.keys() - set(tokens))
     if [index for index, _ in new] != list(range(len(tokens), len(tokens) + len(new))):
         raise ValueError(

@@ -70,9 +70,16 @@ def find_files(glue_dir, tasks: list[GlueTask], run_dir, with_tests: bool) -> di
 
 
 def _find_folder(glue_dir, task):
-    """The folder of a task: the first of its names that is there."""
-    folders = {_plain(path.name): path for path in sorted(glue_dir.iterdir()) if path.is_dir()}
-    return next((folders[_plain(name)] for name in task.folders if _plain(name) in folders), None)
+    """The folder of a task: the first of its names that is there. ValueError for two of one name."""
+    folders: dict[str, list[Path]] = {}
+    for path in sorted(glue_dir.iterdir()):
+        if path.is_dir():
+            folders.setdefault(_plain(path.name), []).append(path)
+    named = next((folders[_plain(name)] for name in task.folders if _plain(name) in folders), [])
+    if len(named) > 1:
+        names = " and ".join(path.name for path in named)
+        raise ValueError(f"glue_dir={glue_dir} has {names}, both for {task.name}; leave one of them there.")
+    return next(iter(named), None)
 
 
 def _plain(name):

@@ -1,5 +1,6 @@
 """Texts -> encoder inputs of queries and documents, and which of their tokens are scored."""
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -25,7 +26,8 @@ class TokenInputs:
       task: "query", "document" or None, which counts as a document of the model's own length.
 
     Call arguments:
-      texts: string tensor of shape [batch], behind their prompts.
+      texts: string tensor of shape [batch], behind their prompts. What begins with one of `prompt_tokens` has
+        that token first.
 
     Returns:
       dict of int32 tensors of shape [batch, length]: input_ids, input_mask, segment_ids, and `SCORED_TOKENS`,
@@ -36,8 +38,8 @@ class TokenInputs:
         compute them all the same.
 
     Raises:
-      ValueError: for a token of the query's expansion that is not in the vocabulary, and a length that is too
-        short for a text.
+      ValueError: for a token of the query's expansion or of a prompt that is not in the vocabulary, and a
+        length that is too short for a text.
 
     Reference: sentence-transformers, base/modules/transformer.py, `Transformer.preprocess`, and
     multi_vector_encoder/modules/multi_vector_mask.py.
@@ -48,6 +50,7 @@ class TokenInputs:
         self._text_inputs = inputs_of_texts.TextInputs(vocabulary, config.longest(task, max_seq_length))
         self._expansion = config.query_expansion if is_query else None
         self._expansion_id = self._expansion and _expansion_id(self._expansion.token, vocabulary)
+        self._tokens = PromptTokens(config, self._text_inputs.tokenizer)
         skips = (task or TEXT_TASKS[1]) in config.skiplist_tasks
         self._skipped = _ids(config.skiplist_words, vocabulary) if skips else []
         self._kept = [] if is_query else list(config.keep_only_token_ids or ())
@@ -59,7 +62,7 @@ class TokenInputs:
     def rows(self, texts) -> "inputs_of_texts.TextRows":
         """As a call, with what was cut off."""
         is_fixed = self._expansion is not None and self._expansion.strategy == FIXED
-        inputs, truncated = self._text_inputs.rows(texts, pad_to_longest=not is_fixed)
+        inputs, truncated = self._text_inputs.pack_tokens(self._tokens(texts), pad_to_longest=not is_fixed)
         inputs = inputs | {SCORED_TOKENS: inputs["input_mask"]}
         if self._expansion is not None:
             inputs = self._expanded(inputs)
@@ -86,6 +89,42 @@ class TokenInputs:
         if self._expansion.attend:
             inputs["input_mask"] = tf.where(filled, 1, inputs["input_mask"])
         return inputs
+
+
+class PromptTokens:
+    """Texts -> ids, as by a tokenizer, of which the first may be one of `prompt_tokens`.
+
+    Args:
+      config: a `TokenVectorsConfig`.
+      tokenizer: the `BaseTokenizer`.
+
+    Call arguments:
+      texts: string tensor of shape [batch].
+
+    Returns:
+      int32 RaggedTensor of shape [batch, (tokens)].
+    """
+
+    def __init__(self, config: TokenVectorsConfig, tokenizer):
+        self._tokenizer = tokenizer
+        longest_first = sorted(config.prompt_tokens, key=len, reverse=True)
+        self._ids = {token: _prompt_id(token, tokenizer.vocabulary) for token in longest_first}
+
+    def __call__(self, texts):
+        if not self._ids:
+            return self._tokenizer(texts)
+        ids = tf.fill(tf.shape(texts), -1)
+        for token, index in self._ids.items():
+            is_first = tf.not_equal(_without_first(texts, re.escape(token)), texts)
+            ids = tf.where(is_first & (ids < 0), index, ids)
+        has_token = ids >= 0
+        first = tf.RaggedTensor.from_row_lengths(ids[has_token], tf.cast(has_token, tf.int64))
+        rest = _without_first(texts, "|".join(map(re.escape, self._ids)))
+        return tf.concat([first, self._tokenizer(rest)], axis=1)
+
+
+def _without_first(texts, pattern):
+    return tf.strings.regex_replace(texts, f"^(?:{pattern})", "", replace_global=False)
 
 
 def tokenize_groups(
@@ -131,6 +170,12 @@ def _expansion_id(token, vocabulary):
     if token not in vocabulary.tokens:
         raise ValueError(f"query_expansion: token={shown(token)} is not in the vocabulary.")
     return vocabulary.tokens.index(token)
+
+
+def _prompt_id(token, vocabulary):
+    if token.strip() not in vocabulary.ids:
+        raise ValueError(f"prompt_tokens: {shown(token.strip())} is not in the vocabulary.")
+    return vocabulary.ids[token.strip()]
 
 
 def _ids(words: Sequence[str], vocabulary) -> list[int]:

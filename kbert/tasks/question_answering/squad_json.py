@@ -7,6 +7,7 @@ from pathlib import Path
 import ijson
 
 from kbert.files.compression import naming_damage
+from kbert.files.json_values import shown_name
 from kbert.files.text_file import require_text_file, utf8_bytes
 
 _SHOWN_FORM = '{"data": [{"paragraphs": [...]}]}'
@@ -50,7 +51,7 @@ def paragraphs_and_rows(stream, path: Path) -> Iterator[tuple[str, dict, bool]]:
       ValueError: for JSON of another form.
     """
     form = _Form(path)
-    objects: dict[str, ijson.ObjectBuilder] = {}  # rows and what is around them, by prefix
+    objects: dict[str, _Builder] = {}  # rows and what is around them, by prefix
     builder, inside = None, ""  # of the paragraph that is read
     article = number = row = 0
     for prefix, event, value in ijson.parse(stream, use_float=True, multiple_values=True):
@@ -68,7 +69,7 @@ def paragraphs_and_rows(stream, path: Path) -> Iterator[tuple[str, dict, bool]]:
                 continue
             form.check(prefix, event, root)
             if prefix == root and event == "start_map":
-                objects[root], article, number = ijson.ObjectBuilder(), article + bool(root), 0
+                objects[root], article, number = _Builder(path), article + bool(root), 0
         if prefix in ("data", f"{root}.paragraphs") or root not in objects:
             continue
         objects[root].event(event, value)
@@ -80,11 +81,33 @@ def paragraphs_and_rows(stream, path: Path) -> Iterator[tuple[str, dict, bool]]:
                 form.holds_rows = True
 
 
+class _Builder(ijson.ObjectBuilder):
+    """An `ObjectBuilder` that refuses a name that an object has twice: it would keep the last value."""
+
+    def __init__(self, path):
+        super().__init__()
+        self._path = path
+        self._names: list[set[str]] = []  # of the objects that are open
+
+    def event(self, event, value):
+        if event == "start_map":
+            self._names.append(set())
+        elif event == "end_map":
+            self._names.pop()
+        elif event == "map_key":
+            if value in self._names[-1]:
+                raise ValueError(
+                    f"{self._path}: the name {shown_name(value)} appears twice in one object; keep one."
+                )
+            self._names[-1].add(value)
+        super().event(event, value)
+
+
 def _paragraph(event, path, article):
     """A builder of a paragraph, after its first event."""
     if event != "start_map":
         raise ValueError(f"{path}: article {article} has a paragraph that is no object.")
-    builder = ijson.ObjectBuilder()
+    builder = _Builder(path)
     builder.event(event, None)
     return builder
 

@@ -15,14 +15,14 @@ class NumberFiles(TextFiles):
         super().__init__(number_label, None, settings=("negatives",))
 
     def read_examples(self, path, dataset, with_labels=True):
-        """`LabelledText`s. A row with negatives gives a pair for its positive and for each negative.
+        """`LabelledText`s. A row with negatives gives a pair for its positive and for each text of these.
 
         Raises:
           ValueError: as `PositiveFiles.read_examples` does where the dataset names negatives.
         """
         if not dataset.negatives:
             return super().read_examples(path, dataset, with_labels)
-        rows = PositiveFiles().read_examples(path, dataset, with_labels)
+        rows = _QueryFiles().read_examples(path, dataset, with_labels)
         return (pair for row in rows for pair in _pairs(row))
 
     def groups(self, examples):
@@ -34,6 +34,10 @@ class NumberFiles(TextFiles):
         right = {(example.text, example.text_pair) for example in examples if example.label == RIGHT}
         wrong = [(example.text, example.text_pair) for example in examples if example.label == WRONG]
         warn_of_right_and_wrong([pair for pair in wrong if pair in right])
+
+
+class _QueryFiles(PositiveFiles):
+    takes_fewer_negatives = True
 
 
 def _pairs(row):

@@ -66,6 +66,7 @@ class PositiveFiles(ScoredPairFiles):
     """Files of queries with their positives and negatives; or of pairs with scores, where that column is."""
 
     settings: tuple[str, ...] = (*ROW_SETTINGS, "negatives")
+    takes_fewer_negatives = False  # than columns, where a cell has no text
 
     def read_examples(self, path, dataset, with_labels=True):
         """`TextGroup`s: query, positive and negatives; two texts and a score from a file with scores.
@@ -91,7 +92,7 @@ class PositiveFiles(ScoredPairFiles):
             _say_unread(record, dataset, path)
             if with_labels:
                 _say_unread_label(record, dataset, path)
-            negatives = [labelled_files.text_cell(record, column, where) for column in dataset.negatives]
+            negatives = self._negatives(record, dataset, where)
             _require_no_lists((*texts[1:], *negatives), where)
             if texts[1].split() in map(str.split, negatives):  # blanks are no tokens
                 raise ValueError(
@@ -101,6 +102,16 @@ class PositiveFiles(ScoredPairFiles):
             return self.ranked((*texts, *negatives), record, dataset, where)
 
         return _stream(path, dataset, read, _score if with_labels else None, with_labels)
+
+    def _negatives(self, record, dataset, where):
+        columns = dataset.negatives
+        empty = [name for name in columns if name in record and _is_empty(record[name])]
+        if empty and not self.takes_fewer_negatives:
+            raise ValueError(
+                f"{where} has no text in {', '.join(map(repr, empty))}: each row has as many negatives as "
+                "dataset.negatives has columns; fill them, or leave the column out."
+            )
+        return [labelled_files.text_cell(record, name, where) for name in columns if name not in empty]
 
     def ranked(self, texts, record, dataset, where):
         """The example of a row without a score."""
@@ -150,6 +161,12 @@ class TaughtFiles(PositiveFiles):
         """
         if dataset.scores is None or dataset.scores not in record:
             return TextGroup(texts, None)
+        numbered = [int(number[0]) for name in dataset.negatives if (number := re.findall(r"\d+$", name))]
+        if numbered != sorted(numbered):
+            raise ValueError(
+                f"dataset.negatives={shown(list(dataset.negatives))}: the teacher's scores in "
+                f"{dataset.scores!r} are in the order of the numbers of these columns; list them so."
+            )
         scores, number = record[dataset.scores], len(texts) - 1
         listed = scores if isinstance(scores, list) else []
         numbers = [score for score in map(plain_number, listed) if score is not None]
@@ -233,6 +250,10 @@ def _stream(path, dataset, read, read_label, with_labels, label=None):
 def _two_texts(record, dataset, where):
     columns = (dataset.text, dataset.text_pair)
     return tuple(labelled_files.text_cell(record, column, where) for column in columns)
+
+
+def _is_empty(cell):
+    return cell is None or (isinstance(cell, str) and not cell.strip())
 
 
 def _require_no_lists(texts, where):

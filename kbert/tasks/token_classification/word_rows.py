@@ -35,6 +35,12 @@ def read_word_rows(
     def read(record, tag, where):
         for column in keys:
             require_column(record, column, where)
+        document = record[dataset.document] if dataset.document else None
+        if isinstance(document, str) and document.strip() in _EMPTY - {""}:
+            warn_once(
+                f"{where} has {document!r} in {dataset.document!r}: such cells are read as empty, so as the "
+                "document of the row above. Give a document of this name another one."
+            )
         return [record[column] for column in keys], _word(record, dataset.text, where), tag, where
 
     rows = stream_examples(path, dataset, columns, read, with_tags, _tag if with_tags else None)

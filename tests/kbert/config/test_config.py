@@ -588,6 +588,9 @@ def test_an_override_of_a_group_leaves_its_other_settings(write):
     for both in twice:
         with pytest.raises(ValueError, match=f"{both[1]}' both say {both[1].partition('=')[0]}"):
             load_config(FinetuningConfig, write({}), both)
+    listed = write({"encoder": to_dict(EncoderConfig(vocab_size=9, hidden_size=8, num_attention_heads=2))})
+    with pytest.raises(ValueError, match="own hidden_size .* write encoder=bert_mini to replace them all"):
+        load_config(FinetuningConfig, listed, ["encoder.preset=bert_mini"])
     for lost, later in (
         ("lora.rank=2", "lora=null"),
         ("lora=null", "lora.rank=2"),

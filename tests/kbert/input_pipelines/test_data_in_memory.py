@@ -100,7 +100,9 @@ def test_batches_of_rows_are_told_how_to_become_rows():
             assert len(labelled_rows(file, DatasetConfig())) == 2
 
 
-@pytest.mark.parametrize("part", ["file", "articles", "article", "paragraphs", "rows"])
+@pytest.mark.parametrize(
+    "part", ["file", "files", "articles", "article", "tuple", "frame", "columns", "paragraphs", "rows"]
+)
 def test_questions_are_taken_as_json_load_gives_them(part):
     answers = {"text": ["b"], "answer_start": [2]}
     paragraph = {
@@ -110,7 +112,11 @@ def test_questions_are_taken_as_json_load_gives_them(part):
     article = {"title": "t", "paragraphs": [paragraph]}
     data = {
         "file": {"data": [article], "version": "1.1"},
+        "files": [{"data": [article]}],
         "articles": [article],
+        "tuple": (article,),
+        "frame": {"title": ["t"], "paragraphs": [[paragraph]]},
+        "columns": {"data": [article], "version": ["1.1"]},
         "article": article,
         "paragraphs": [paragraph],
         "rows": [{"id": "1", "question": "What?", "context": "a b", "answers": answers}],

@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 from kbert.config import DatasetConfig
 from kbert.input_pipelines.data_files import data_as_files
-from kbert.input_pipelines.label_checks import judge_labels, judge_several_labels
+from kbert.input_pipelines.label_checks import judge_classes, judge_labels, judge_several_labels
 from kbert.input_pipelines.label_names import near_labels, sorted_labels
 from kbert.input_pipelines.labels import NoLabel, class_label, label_set, number_label
 from kbert.tasks.files import ONE_LABEL_FILES, SEVERAL_LABELS_FILES
@@ -250,8 +250,9 @@ def test_a_minus_is_a_class_beside_its_plus_alone(with_source, labels, is_class)
 
 @pytest.mark.parametrize(("numbers", "is_number"), [
     ([3.5, -1, 4, -1, 0], False),
-    ([0.5, -100, -1, 1], False),
-    ([0, 0.25, 1, -1], False),
+    ([0.5, -100, 3, -1], False),
+    ([0.5, -100, 1], False),
+    ([0, 0.25, 1, -1], True),
     ([-1, 0, 1], True),
     ([-1, 1], True),
     ([-1, -0.5, 3], True),
@@ -276,12 +277,29 @@ def test_a_whole_float_is_the_number_of_a_class(tmp_path):
     """A column of pandas is one where a label is missing."""
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(f'{{"text": "x", "label": {label}}}\n' for label in ("1.0", "0.0", "NaN", "1")))
-    rows = ONE_LABEL_FILES.read_examples(path, DatasetConfig(skip_unlabelled=True))
-    assert [row.label for row in rows] == ["1", "0", "1"]
+    for labels, expected in (((), "101"), (("0.0", "1.0"), ("1.0", "0.0", "1.0"))):
+        dataset = DatasetConfig(skip_unlabelled=True, labels=labels)
+        rows = ONE_LABEL_FILES.read_examples(path, dataset)
+        assert [row.label for row in rows] == list(expected)
+    path.write_text('{"text": "x", "label": [1.0, 3, 2.0]}\n')
+    (row,) = SEVERAL_LABELS_FILES.read_examples(path, DatasetConfig())
+    assert row.label == ("1", "3", "2")
+
+
+@pytest.mark.parametrize("files", [ONE_LABEL_FILES, NumberFiles(), SEVERAL_LABELS_FILES])
+def test_a_row_of_json_without_the_key_has_no_label(tmp_path, files):
+    path, dataset = tmp_path / "rows.jsonl", DatasetConfig(skip_unlabelled=True)
+    good = {"text": "x", "label": ["a"] if files is SEVERAL_LABELS_FILES else 1}
+    path.write_text(f"{json.dumps(good)}\n" + 2 * '{"text": "y"}\n')
+    assert len(list(files.read_examples(path, dataset))) == 1
+    for rows, skip in ((2, True), (1, False)):
+        path.write_text(f"{json.dumps(good)}\n" * (rows == 1) + rows * '{"text": "y"}\n')
+        with pytest.raises(ValueError, match="has no column 'label'"):
+            list(files.read_examples(path, DatasetConfig(skip_unlabelled=skip)))
 
 
 def test_a_class_that_is_made_of_others_is_warned_of(tmp_path, caplog):
-    judge_labels({"a": 2, "b": 3, "a;b": 4, "new york": 2, "new": 1, "york": 1}, tmp_path)
+    judge_classes({"a": 2, "b": 3, "a;b": 4, "new york": 2, "new": 1, "york": 1}, tmp_path)
     assert caplog.text.count("is made of the labels 'a', 'b'. It is learned as a label of its own") == 1
     assert "york" not in caplog.text
 

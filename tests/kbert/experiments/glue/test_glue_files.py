@@ -139,6 +139,13 @@ def test_arguments_that_cannot_be_followed_are_refused(tmp_path, arguments, sent
         run_glue(**{"glue_dir": tmp_path, "run_dir": tmp_path / "runs", "init_checkpoint": "x"} | arguments)
 
 
+def test_two_folders_of_one_task_are_refused(tmp_path):
+    for name in ("CoLA", "cola"):
+        (tmp_path / name).mkdir()
+    with pytest.raises(ValueError, match="has CoLA and cola, both for cola; leave one of them there"):
+        run_glue(glue_dir=tmp_path, run_dir=tmp_path / "runs", init_checkpoint="x", tasks=["cola"])
+
+
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [(b"\xff", "train.txt line 1 is not UTF-8"), (b"", "train.txt is empty")],

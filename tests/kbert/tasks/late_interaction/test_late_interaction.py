@@ -15,6 +15,7 @@ from kbert.config.token_vectors_config import QueryExpansion, TokenVectorsConfig
 from kbert.config.vectors_config import TEXT_TASKS
 from kbert.tasks import TASKS
 from kbert.tasks.late_interaction.maxsim import maxsim
+from kbert.tasks.late_interaction.token_inputs import TokenInputs
 from tests.conftest import mostly_long, tiny_encoder_config
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.hugging_face.test_sentence_transformers import (
@@ -92,6 +93,32 @@ def test_queries_and_documents_have_their_own_lengths(folder):
     }
     assert lengths == {"query": [5, 3], None: [6, 3]}
     assert [len(matrix) for matrix in loaded.embed(["the day c d", "c"], task="document")] == [4, 3]
+
+
+@pytest.mark.parametrize("token", ["[Q]", "[Q] "])
+def test_a_prompt_may_be_a_token(folder, tmp_path, token):
+    """As those of published models. An ordinary text has no such token, but where it begins so."""
+    *tokens, _ = (folder / "vocab.txt").read_text().splitlines()
+    (folder / "vocab.txt").write_text("\n".join(tokens) + "\n")
+    edit(folder / "tokenizer_config.json", added_tokens_decoder={str(len(tokens)): {"content": token}})
+    edit(folder / "config_sentence_transformers.json", prompts={"query": "[Q] ", "document": ""})
+    loaded = kbert.load(folder)
+    assert loaded.vectors.prompt_tokens == (token,)
+    begin, b, c, end = (loaded.vocabulary.ids[text] for text in ("[CLS]", "b", "c", "[SEP]"))
+    make_inputs = TokenInputs(loaded.vectors, loaded.vocabulary, 6, "query")
+    texts = ["[Q] c b", "c [Q] b", "[Q] ", "", "[Q] c b c b c b"]
+    ids = [[i for i in row if i] for row in make_inputs(tf.constant(texts))["input_ids"].numpy().tolist()]
+    mark = len(tokens)
+    assert [ids[0], *ids[2:]] == [
+        [begin, mark, c, b, end], [begin, mark, end], [begin, end], [begin, mark, c, b, c, end]
+    ]  # fmt: skip
+    assert mark not in ids[1]
+    for model in hops(loaded, tmp_path):
+        matrices = model.embed("c b", task="query"), model.embed("[Q] c b"), loaded.embed("[Q] c b")
+        for matrix in matrices:
+            np.testing.assert_allclose(matrix, matrices[0], atol=1e-6)
+        found = model.signatures["query"].function(text=tf.constant(["c b"]))["vectors"][0]
+        np.testing.assert_allclose(found, matrices[0], atol=1e-6)
 
 
 @pytest.mark.long

@@ -93,6 +93,13 @@ def test_a_broken_question_is_named(tmp_path, changes, message):
     assert str(path) in str(raised.value)
 
 
+def test_a_name_that_an_object_has_twice_is_refused(tmp_path):
+    text = json.dumps(content()).replace('"context": ', '"context": "x", "context": ', 1)
+    (tmp_path / "twice.json").write_text(text)
+    with pytest.raises(ValueError, match="twice.json: the name context appears twice in one object"):
+        list(read_questions(tmp_path / "twice.json"))
+
+
 def changed(change):
     values = copy.deepcopy(content())
     change(values, values["data"][0]["paragraphs"][0])

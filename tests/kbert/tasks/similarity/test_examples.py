@@ -1,5 +1,6 @@
 """Files, settings and trainings of sentence similarity: what is read, what is refused with which words."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -7,6 +8,8 @@ import pytest
 
 from kbert.config import DatasetConfig, FinetuningConfig
 from kbert.config.pooling_config import PoolingConfig
+from kbert.tasks.late_interaction.late_interaction import LateInteraction
+from kbert.tasks.sequences.number_files import NumberFiles
 from kbert.tasks.similarity.cosine_similarity import CosineSimilarity
 from kbert.tasks.similarity.multiple_negatives_ranking import MultipleNegativesRanking
 from kbert.tasks.similarity.text_groups import TextGroup
@@ -21,6 +24,13 @@ TRIPLETS = DatasetConfig(text="a", text_pair="b", negatives=("n",), label="score
 def write(path, *rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
+
+
+def test_a_reranker_takes_rows_with_fewer_negatives(tmp_path):
+    dataset = dataclasses.replace(TRIPLETS, negatives=("n", "m"))
+    rows = [{"a": "x", "b": "y", "n": "z", "m": empty} for empty in ("", None, "w")]
+    pairs = NumberFiles().read_examples(write(tmp_path / "rows.jsonl", *rows), dataset)
+    assert [pair.text_pair for pair in pairs] == ["y", "z", "y", "z", "y", "z", "w"]
 
 
 def test_pairs_with_scores_and_triplets_are_read(tmp_path):
@@ -45,6 +55,14 @@ def test_pairs_with_scores_and_triplets_are_read(tmp_path):
         (CosineSimilarity, DatasetConfig(text="a"), {"a": "x"}, "dataset.text_pair is not set"),
         (CosineSimilarity, PAIRS, {"a": "x", "b": "y"}, "line 1 has no column 'score'"),
         (MultipleNegativesRanking, TRIPLETS, {"a": "x", "b": "y"}, "line 1 has no column 'n'"),
+        (MultipleNegativesRanking, TRIPLETS, {"a": "x", "b": "y", "n": " "}, "line 1 has no text in 'n'"),
+        (MultipleNegativesRanking, TRIPLETS, {"a": "x", "b": "y", "n": None}, "line 1 has no text in 'n'"),
+        (
+            LateInteraction,
+            dataclasses.replace(TRIPLETS, negatives=("n_2", "n_1"), scores="s"),
+            {"a": "x", "b": "y", "n_1": "v", "n_2": "w", "s": [3, 2, 1]},
+            "in the order of the numbers of these columns",
+        ),
         (
             MultipleNegativesRanking,
             TRIPLETS,

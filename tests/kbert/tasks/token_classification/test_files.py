@@ -350,6 +350,13 @@ Sentence: 2,Bonn,NNP,B-geo
 KAGGLE = {"text": "Word", "label": "Tag", "sentence": "Sentence #"}
 
 
+def test_a_document_that_is_called_NA_is_warned_of(tmp_path, caplog):
+    content = "doc,sent,word,tag\nDE,1,Anna,B-PER\nNA,1,Windhoek,B-LOC\n"
+    names = {"text": "word", "label": "tag", "sentence": "sent", "document": "doc"}
+    assert len(read(write(tmp_path, content, "w.csv"), **names)) == 1
+    assert "line 3 has 'NA' in 'doc': such cells are read as empty" in caplog.text
+
+
 @pytest.mark.parametrize("below", [("", ""), ("Sentence: 1", "Sentence: 2"), ("NaN", "NaN"), ("NA", "NA")])
 def test_a_word_in_each_row(tmp_path, below):
     first, second = below
