@@ -8,13 +8,12 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kbert.files.file_format import ENDINGS
 from kbert.input_pipelines.python_values import plain_value, without_tensor
 from kbert.input_pipelines.tables.table_rows import class_names, feature_classes, named_class
 
 _TO_LIST = ("to_pylist", "to_list", "tolist")  # Arrow's; Series of pandas and polars; NumPy's
 _MISSING = ("NAType", "NaTType")  # of pandas, which compare with nothing
-_ENDINGS = (".txt", *ENDINGS)
+_LONGEST_PATH = 1000  # characters
 _INFINITE = -1  # tf.data.INFINITE_CARDINALITY
 _SHOWN = 300  # characters of a list of columns in an error
 
@@ -92,11 +91,14 @@ def shown(value) -> str:
 
 
 def require_no_path(text):
-    """Raises ValueError for the path of a file of data where a text is expected."""
-    if isinstance(text, str) and text.endswith(_ENDINGS) and os.path.isfile(text):
+    """Raises ValueError for the path of a file or a folder where a text is expected."""
+    if not isinstance(text, str) or len(text) > _LONGEST_PATH:
+        return
+    is_folder = text.strip("./") and os.sep in text and os.path.isdir(text)
+    if is_folder or ("." in os.path.basename(text) and os.path.isfile(text)):
         raise ValueError(
-            f"received {shown(text)}, which is a file; give its texts, or ask `kbert predict` or `kbert "
-            f"features` with --input_file={text}."
+            f"received {shown(text)}, which is a {'folder' if is_folder else 'file'}; give its texts, or ask "
+            f"`kbert predict` or `kbert features` with --input_file={text}."
         )
 
 

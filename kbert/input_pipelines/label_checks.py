@@ -83,7 +83,7 @@ def _judged_as(number) -> str:
 def _warn_of_marks(counts, path):
     if mark := _mark_of_none(counts):
         sentence = _sentence_of_mark(path, mark, counts, f"{_LEAVE_OUT}, if they have none.")
-        warn_once(f"{sentence} They are learned as numbers.")
+        warn_once(f"{sentence} They are read as numbers.")
 
 
 def without_marks(

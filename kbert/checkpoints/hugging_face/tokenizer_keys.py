@@ -130,15 +130,15 @@ def refuse_tokens_in_prompts(files: TokenizerFiles, vocabulary: BaseVocabulary, 
 
 
 def _refuse_other_prompt_tokens(files, vocabulary):
-    """Refuses tokens of prompts that are found elsewhere than where they stand, or take blanks beside them."""
+    """Refuses tokens of prompts that are not found where they stand, or take blanks beside them."""
     wrong = ["single_word", *(["lstrip", "rstrip"] if vocabulary.kind == "bpe" else [])]  # whose blanks count
     for entry in files.added_entries():
         token = entry.get("content")
         if token in files.prompt_tokens and (flags := [name for name in wrong if entry.get(name)]):
             files.report.conflict(
                 "prompts",
-                f"{files.folder}: the added token {shown(token)} of a prompt has {flags[0]}=true; kbert takes "
-                "the token alone, wherever a text begins with it",
+                f"{files.folder}: the added token {shown(token)} of a prompt has {flags[0]}=true; kbert "
+                "takes the token alone, wherever a text begins with it",
             )
 
 

@@ -50,6 +50,18 @@ def test_whatever_can_be_gone_through_is_a_list():
     assert text_batch(["a", "b"], ["c", None], pairs_may_miss=True).pairs == ["c", None]
 
 
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_path_is_no_text(roads, name, tmp_path):
+    """An answer to the letters of a path would be taken for that of the file."""
+    for path in ("texts.csv.gz", "texts.xlsx", "tf_examples.tfrecord", "folder"):
+        (tmp_path / path).mkdir() if path == "folder" else (tmp_path / path).touch()
+        for given in (str(tmp_path / path), [str(tmp_path / path)]):
+            with pytest.raises(ValueError, match=f"which is a (file|folder); give its texts, .*{path}"):
+                roads[name](given)
+    roads[name]([str(tmp_path / "texts.xlsx"), "jump"])
+    roads[name]("no/such/file.csv")
+
+
 # Longer than one batch; the shortest texts, which are the last, are answered first.
 MANY = ["[MASK]" + " a" * (40 - index) for index in range(40)]
 
