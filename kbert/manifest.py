@@ -115,7 +115,8 @@ def read_manifest(directory: str | Path) -> Manifest:
         if not path.parent.is_dir():
             problem = "is a file" if path.parent.exists() else "does not exist"
         raise ValueError(
-            f"{directory} {problem}; expected a folder of kbert pretraining-data or kbert finetuning-data."
+            f"{directory} {problem}; expected a folder of kbert pretraining-data or kbert finetuning-data. "
+            "Records of other programs have to be made again, of their texts."
         )
     try:
         values = read_json_object(path)

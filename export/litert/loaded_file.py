@@ -179,8 +179,11 @@ def _read_about(path: Path) -> dict:
 
 def _require_described(path: Path, about: dict):
     files = json_value(about, "files", dict, path.parent / ABOUT_FILE, {}).values()
-    sums = [file["crc32"] for file in files if isinstance(file, dict) and "crc32" in file]
-    if sums and f"{zlib.crc32(path.read_bytes()):08x}" not in sums:
+    described = [file for file in files if isinstance(file, dict)]
+    sums = {file["crc32"] for file in described if "crc32" in file}
+    sizes = {file.get("bytes") for file in described}  # all that earlier versions wrote
+    content = path.read_bytes()
+    if described and not (f"{zlib.crc32(content):08x}" in sums if sums else len(content) in sizes):
         raise ValueError(
             f"{path} is none of the files that {ABOUT_FILE} describes: it is of another export; copy the "
             "whole folder of an export."

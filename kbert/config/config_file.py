@@ -177,8 +177,16 @@ def _plain_value(setting, value):
 def _values(path, overrides):
     """The values of the file, with the overrides applied."""
     values: dict = _read(find_config(path))
+    encoder = values.get("encoder")
+    is_listed = isinstance(encoder, dict) and "hidden_size" in encoder and "preset" not in encoder
     for number, override in enumerate(overrides):
         flag = _flag(override)
+        preset = override.removeprefix("encoder.preset=")
+        if is_listed and preset != override:
+            raise ValueError(
+                f"{flag}: the encoder of {path} has its own hidden_size and more, which count before a "
+                f"preset's; write encoder={preset} to replace them all."
+            )
         for before in overrides[:number]:
             if name := _name_of_both(before, override):
                 raise ValueError(f"{_flag(before)} and {flag} both say {name}; leave one of them out.")
@@ -282,11 +290,6 @@ def _apply_override(values: dict, override: str):
         require(isinstance(child, dict | list), f"{flag}: {shown(parent)} is not a group of settings.")
         values = child
     require(isinstance(values, dict), f"{flag} must name a setting in a list entry: list.0.setting=...")
-    require(
-        leaf != "preset" or leaf in values or "hidden_size" not in values,
-        f"{flag}: the encoder has its own hidden_size and more, which count before a preset's; write "
-        f"encoder={text} to replace them all.",
-    )
     value, known = _override_value(text, flag), values.get(leaf)
     known = {"preset": known} if isinstance(known, str) else known
     is_part = _is_part_of_group(name, value) and isinstance(known, dict)

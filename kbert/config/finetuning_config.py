@@ -43,9 +43,9 @@ class DatasetConfig:
     GLUE's QQP have, and counts them in a warning. Without it, and in files without labels, such a row is an
     error. `skip_empty_rows` does the same for rows in which nothing stands that is read, such as the `;;;`
     that Excel writes below a table, and lists without words and labels.
-    `skip_unlabelled` leaves out rows without a label, and counts them: an empty cell, null, NaN, "-",
-    -1 (unless it is a class) and the like. Without it such a row is an error; but an empty cell means that
-    none of several labels holds.
+    `skip_unlabelled` leaves out rows without a label, and counts them: an empty cell, null, NaN, "-", -1 and
+    -100 (unless they are classes, or numbers of the scale) and the like. Without it such a row is an error;
+    but an empty cell means that none of several labels holds.
 
     `delimiter` is the character between the columns of a TSV or CSV file. Without it that is a tab or a comma
     by the format, or another one of `,` `;` `|` and tab where the header line shows it, which is said. With

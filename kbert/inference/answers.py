@@ -240,7 +240,6 @@ def to_examples(examples, inputs: Sequence[tuple[str, ...]], dataset=None) -> Ex
     listed = plain_values(examples)
     if listed is None:
         raise ValueError(f"received {shown(examples)}; expected {_expected(inputs[0])}, or a list of such.")
-    require_no_path(listed[0] if len(listed) == 1 else None)
     listed = [_example(example, inputs[0], f"examples[{index}]") for index, example in enumerate(listed)]
     return Examples(listed, False, "examples[{}]")
 

@@ -73,9 +73,9 @@ def text_batch(texts, text_pairs=None, pairs_may_miss: bool = False) -> TextBatc
         second texts as texts.
     """
     texts, text_pairs = text_alone(texts), text_alone(text_pairs)
+    require_no_path(texts)
     is_alone = isinstance(texts, str)
     firsts = _texts(texts, "texts")
-    require_no_path(firsts[0] if len(firsts) == 1 else None)
     if text_pairs is None:
         return TextBatch(firsts, None, is_alone)
     if isinstance(text_pairs, str) != is_alone:

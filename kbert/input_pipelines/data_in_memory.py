@@ -95,7 +95,7 @@ def require_no_path(text):
     if not isinstance(text, str) or len(text) > _LONGEST_PATH:
         return
     is_folder = text.strip("./") and os.sep in text and os.path.isdir(text)
-    if is_folder or ("." in os.path.basename(text) and os.path.isfile(text)):
+    if is_folder or ((os.sep in text or "." in text) and os.path.isfile(text)):
         raise ValueError(
             f"received {shown(text)}, which is a {'folder' if is_folder else 'file'}; give its texts, or ask "
             f"`kbert predict` or `kbert features` with --input_file={text}."
@@ -112,7 +112,10 @@ def squad_form(data) -> list[dict]:
 
 def _is_article(value):
     paragraphs = value.get("paragraphs") if isinstance(value, Mapping) else None
-    return isinstance(paragraphs, list) and all(isinstance(paragraph, Mapping) for paragraph in paragraphs)
+    are_listed = isinstance(paragraphs, list) and len(paragraphs) > 0
+    return are_listed and all(
+        isinstance(paragraph, Mapping) and {"context", "qas"} <= paragraph.keys() for paragraph in paragraphs
+    )
 
 
 def is_data(data) -> bool:

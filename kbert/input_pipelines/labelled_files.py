@@ -208,6 +208,8 @@ def _with_texts(records, path, dataset, read, problems):
             if text in NO_VALUE:
                 marks.append((text, where))
         else:
+            if dataset.negatives:
+                marks += [(cell, where) for cell in map(record.get, dataset.negatives) if _is_no_value(cell)]
             yield where, record
             continue
         judged = read if record.keys() >= set(texts) else record  # which lacks a column
@@ -232,6 +234,10 @@ def _with_texts(records, path, dataset, read, problems):
         )
     if skipped:
         warn_once(f"{path}: {skipped:,} empty row(s) are left out")
+
+
+def _is_no_value(cell):
+    return isinstance(cell, str) and cell in NO_VALUE
 
 
 def _is_nothing(value):

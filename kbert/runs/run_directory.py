@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kbert.checks import require, with_checked_values
+from kbert.cli.warn_once import warn_once
 from kbert.config import TrainingConfig, from_dict, to_dict
 from kbert.files.folder_lock import LOCK_FILE, lock_folder, lock_holder
 from kbert.files.json_file import read_json_object, require_known_format
@@ -239,10 +240,18 @@ class RunDirectory:
         """
         folders = checkpoint.list_checkpoints(self.checkpoints)
         if not folders:
-            raise ValueError(f"{self.path} holds no checkpoint yet; train until the first one is saved.")
+            what = (
+                "were deleted; restore them"
+                if read_index(self.checkpoints)
+                else "are not saved yet; train on"
+            )
+            raise ValueError(f"{self.path} holds no checkpoint: they {what}.")
         if which is None:
             stops_early = getattr(self.config, "early_stopping_patience", None)
-            which = "best" if stops_early and read_index(self.checkpoints) else "last"
+            has_best = read_index(self.checkpoints) is not None
+            which = "best" if stops_early and has_best else "last"
+            if stops_early and not has_best:
+                warn_once(f"{self.path} does not say which checkpoint was best; the last one is taken.")
         if which == "last":
             return folders[-1]
         steps = [checkpoint.parse_step(path) for path in folders]

@@ -249,7 +249,7 @@ def test_refusals_leave_nothing(finetuned_run, run_with_nan, pretraining_run, tm
         (finetuned_run, {"config": finetuned_run.config}, "config is for checkpoints of other"),
         (pretraining_run, {}, "has the task pretraining"),
         (run_with_nan, {}, "not finite .* another checkpoint"),
-        (RunDirectory(tmp_path / "run"), {}, "no checkpoint yet"),
+        (RunDirectory(tmp_path / "run"), {}, "no checkpoint: they were deleted; restore them"),
         (finetuned_run, {"eval_file": empty}, "empty.tsv"),
         (finetuned_run, {"eval_file": tmp_path / "nowhere.tsv"}, "nowhere.tsv does not exist"),
         (None, {}, "does not say which answers are the same"),

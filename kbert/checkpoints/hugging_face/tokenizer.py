@@ -159,7 +159,7 @@ def read_tokenizer(
 
 def find_prompt_tokens(folder: Path, prompts: Mapping[str, str]) -> tuple[str, ...]:
     """The added tokens of a folder with which prompts begin, such as ColBERT's "[Q] " and "[D] "."""
-    written = list(filter(None, prompts.values()))
+    written = [prompt for prompt in prompts.values() if prompt and isinstance(prompt, str)]
     if not written:
         return ()
     added = list(filter(str.strip, TokenizerFiles(folder, Report("", str(folder)), "").all_added_tokens()))

@@ -274,7 +274,13 @@ def _without_blanks(pieces, prompt_tokens):
     alone = {token.strip() for token in prompt_tokens if token != token.strip()}
     if not alone:
         return pieces
-    return {piece: index for piece, index in pieces.items() if piece not in alone}
+    kept = {piece: index for piece, index in pieces.items() if piece not in alone}
+    if max(kept.values()) >= len(kept):
+        raise ValueError(
+            f"the tokens of prompts {shown(sorted(alone))} are not the last of the vocabulary, where "
+            "tokenizers puts them; keep the model as a run (--format=kbert)."
+        )
+    return kept
 
 
 def _ends(vocabulary):

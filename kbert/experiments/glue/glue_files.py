@@ -76,7 +76,7 @@ def _find_folder(glue_dir, task):
         if path.is_dir():
             folders.setdefault(_plain(path.name), []).append(path)
     named = next((folders[_plain(name)] for name in task.folders if _plain(name) in folders), [])
-    if len(named) > 1:
+    if len({path.resolve() for path in named}) > 1:  # else links to one
         names = " and ".join(path.name for path in named)
         raise ValueError(f"glue_dir={glue_dir} has {names}, both for {task.name}; leave one of them there.")
     return next(iter(named), None)

@@ -161,12 +161,7 @@ class TaughtFiles(PositiveFiles):
         """
         if dataset.scores is None or dataset.scores not in record:
             return TextGroup(texts, None)
-        numbered = [int(number[0]) for name in dataset.negatives if (number := re.findall(r"\d+$", name))]
-        if numbered != sorted(numbered):
-            raise ValueError(
-                f"dataset.negatives={shown(list(dataset.negatives))}: the teacher's scores in "
-                f"{dataset.scores!r} are in the order of the numbers of these columns; list them so."
-            )
+        _require_in_order(dataset)
         scores, number = record[dataset.scores], len(texts) - 1
         listed = scores if isinstance(scores, list) else []
         numbers = [score for score in map(plain_number, listed) if score is not None]
@@ -250,6 +245,21 @@ def _stream(path, dataset, read, read_label, with_labels, label=None):
 def _two_texts(record, dataset, where):
     columns = (dataset.text, dataset.text_pair)
     return tuple(labelled_files.text_cell(record, column, where) for column in columns)
+
+
+def _require_in_order(dataset):
+    """Raises ValueError for negative_2 before negative_1, whose scores would be the other way round."""
+    highest: dict[str, int] = {}
+    for name in dataset.negatives:
+        if numbered := re.fullmatch(r"(.*?)(\d+)", name):
+            stem, number = numbered[1], int(numbered[2])
+            if number < highest.get(stem, 0):
+                raise ValueError(
+                    f"dataset.negatives={shown(list(dataset.negatives))}: the teacher's scores in "
+                    f"{dataset.scores!r} are in the order of the columns; list {name!r} before those of "
+                    "higher numbers."
+                )
+            highest[stem] = number
 
 
 def _is_empty(cell):

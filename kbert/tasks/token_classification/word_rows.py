@@ -13,7 +13,8 @@ from kbert.input_pipelines.labelled_files import stream_examples, text_cell
 from kbert.input_pipelines.labels import NO_VALUE, NoLabel
 from kbert.tasks.token_classification.conll_files import FileSentence, require_several_words
 
-_EMPTY = NO_VALUE | {"", "NA", "None"}  # what R and Python write, too
+_NO_NAMES = NO_VALUE | {"NA", "None"}  # what R and Python write, too
+_EMPTY = _NO_NAMES | {""}
 _WORD_ROWS = "For a word in each row, set dataset.sentence to the column that numbers sentences."
 
 
@@ -31,16 +32,14 @@ def read_word_rows(
     """
     columns = (dataset.text, dataset.sentence, dataset.label if with_tags else None, dataset.document)
     keys = tuple(filter(None, (dataset.document, dataset.sentence)))
+    unnamed: list[tuple[str, str]] = []
 
     def read(record, tag, where):
         for column in keys:
             require_column(record, column, where)
         document = record[dataset.document] if dataset.document else None
-        if isinstance(document, str) and document.strip() in _EMPTY - {""}:
-            warn_once(
-                f"{where} has {document!r} in {dataset.document!r}: such cells are read as empty, so as the "
-                "document of the row above. Give a document of this name another one."
-            )
+        if isinstance(document, str) and document.strip() in _NO_NAMES:
+            unnamed.append((document, where))
         return [record[column] for column in keys], _word(record, dataset.text, where), tag, where
 
     rows = stream_examples(path, dataset, columns, read, with_tags, _tag if with_tags else None)
@@ -52,6 +51,13 @@ def read_word_rows(
         seen.add(repr(key))
         document = repr(key[0]) if dataset.document else number
         yield FileSentence(words, tags if with_tags else (), locations, document)
+    if unnamed:
+        name, first = unnamed[0]
+        warn_once(
+            f"{path}: {len(unnamed):,} row(s) have {name!r} or the like in {dataset.document!r}, the first "
+            f"{first}: they are read as empty, so as of the document above. If one is called so, give it "
+            "another name."
+        )
     if again:
         warn_once(
             f"{again[0]}: a sentence goes on whose rows ended before, or another has its number, as "

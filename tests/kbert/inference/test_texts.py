@@ -55,10 +55,9 @@ def test_a_path_is_no_text(roads, name, tmp_path):
     """An answer to the letters of a path would be taken for that of the file."""
     for path in ("texts.csv.gz", "texts.xlsx", "tf_examples.tfrecord", "folder"):
         (tmp_path / path).mkdir() if path == "folder" else (tmp_path / path).touch()
-        for given in (str(tmp_path / path), [str(tmp_path / path)]):
-            with pytest.raises(ValueError, match=f"which is a (file|folder); give its texts, .*{path}"):
-                roads[name](given)
-    roads[name]([str(tmp_path / "texts.xlsx"), "jump"])
+        with pytest.raises(ValueError, match=f"which is a (file|folder); give its texts, .*{path}"):
+            roads[name](str(tmp_path / path))
+    roads[name]([str(tmp_path / "texts.xlsx")])  # of a batch of lines, whatever they name
     roads[name]("no/such/file.csv")
 
 

@@ -126,6 +126,14 @@ def test_questions_are_taken_as_json_load_gives_them(part):
     assert question == Question("1", "What?", "a b", (Answer("b", 2),))
 
 
+def test_a_column_of_paragraphs_makes_no_articles():
+    """MuSiQue has one; SQuAD's paragraphs hold a context and questions."""
+    row = {"text": "a", "label": "x", "paragraphs": [{"title": "t", "paragraph_text": "p"}], "data": []}
+    for data in ([row], [row | {"paragraphs": []}], {name: [cell] for name, cell in row.items()}):
+        with data_as_files({"the data": data}) as (file,):
+            assert [read.text for read in labelled_rows(file, DatasetConfig())] == ["a"]
+
+
 def test_bytes_are_texts_in_utf_8():
     texts = ["a", "ü"]
     for data in (

@@ -26,11 +26,21 @@ def write(path, *rows):
     return path
 
 
-def test_a_reranker_takes_rows_with_fewer_negatives(tmp_path):
+def test_a_reranker_takes_rows_with_fewer_negatives(tmp_path, caplog):
     dataset = dataclasses.replace(TRIPLETS, negatives=("n", "m"))
     rows = [{"a": "x", "b": "y", "n": "z", "m": empty} for empty in ("", None, "w")]
     pairs = NumberFiles().read_examples(write(tmp_path / "rows.jsonl", *rows), dataset)
     assert [pair.text_pair for pair in pairs] == ["y", "z", "y", "z", "y", "z", "w"]
+    assert not caplog.messages
+    path = write(
+        tmp_path / "nulls.jsonl", *({"a": "x", "b": "y", "n": "z", "m": cell} for cell in ("NULL", "w"))
+    )
+    assert len(list(NumberFiles().read_examples(path, dataset))) == 6
+    assert "1 text(s) are what programs write where there is none, the first 'NULL'" in caplog.text
+    stems = dataclasses.replace(TRIPLETS, negatives=("bm25_1", "bm25_2", "e5_1"), scores="s")
+    row = {"a": "x", "b": "y", "bm25_1": "u", "bm25_2": "v", "e5_1": "w", "s": [4, 3, 2, 1]}
+    (taught,) = LateInteraction.files.read_examples(write(tmp_path / "taught.jsonl", row), stems)
+    assert taught.teacher_scores == (4, 3, 2, 1)
 
 
 def test_pairs_with_scores_and_triplets_are_read(tmp_path):
@@ -61,7 +71,7 @@ def test_pairs_with_scores_and_triplets_are_read(tmp_path):
             LateInteraction,
             dataclasses.replace(TRIPLETS, negatives=("n_2", "n_1"), scores="s"),
             {"a": "x", "b": "y", "n_1": "v", "n_2": "w", "s": [3, 2, 1]},
-            "in the order of the numbers of these columns",
+            "list 'n_1' before those of higher numbers",
         ),
         (
             MultipleNegativesRanking,

@@ -354,7 +354,7 @@ def test_a_document_that_is_called_NA_is_warned_of(tmp_path, caplog):
     content = "doc,sent,word,tag\nDE,1,Anna,B-PER\nNA,1,Windhoek,B-LOC\n"
     names = {"text": "word", "label": "tag", "sentence": "sent", "document": "doc"}
     assert len(read(write(tmp_path, content, "w.csv"), **names)) == 1
-    assert "line 3 has 'NA' in 'doc': such cells are read as empty" in caplog.text
+    assert "1 row(s) have 'NA' or the like in 'doc', the first" in caplog.text
 
 
 @pytest.mark.parametrize("below", [("", ""), ("Sentence: 1", "Sentence: 2"), ("NaN", "NaN"), ("NA", "NA")])
