@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kbert.checks import check_values, require
+from kbert.cli.warn_once import warn_once
 from kbert.files.json_values import shown
 
 TEXT_TASKS = ("query", "document")  # what a text is asked about as; for each of them a prompt of that name
 DOCUMENT_PROMPTS = ("document", "passage", "corpus")
-_OF_PROMPTS = ("prompts", "default_prompt_name", "prompt_tokens")  # the last of late interaction alone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,10 +49,16 @@ class VectorsConfig:
         """The same with the prompts of another way to make vectors, where it has none."""
         if self.prompts or other is None:
             return self
-        shared = {
-            name: getattr(other, name) for name in _OF_PROMPTS if hasattr(self, name) and hasattr(other, name)
-        }
-        return dataclasses.replace(self, **shared)
+        names = ["prompts", "default_prompt_name"]
+        if tokens := getattr(other, "prompt_tokens", ()):  # of late interaction alone
+            names.append("prompt_tokens")
+            if not hasattr(self, "prompt_tokens"):
+                warn_once(
+                    f"The checkpoint's prompts are tokens ({shown(list(tokens))}), which models of a vector "
+                    "do not have: none stands before a text."
+                )
+                return self
+        return dataclasses.replace(self, **{name: getattr(other, name) for name in names})
 
     def prompt(self, name: str | None = None) -> str:
         """What stands before a text: the prompt of this name, or the default one; "" for none.

@@ -84,7 +84,8 @@ def check_output_folder(path: str | Path, inputs: Iterable[str | Path] = ()):
     path = Path(path)
     _require_replaceable(path)
     _require_writable(_led_to(path))  # a link stays, and its folder is written
-    remove_leftovers(_led_to(path))  # a killed process may have moved the folder away
+    if not path.exists():
+        remove_leftovers(_led_to(path))  # a killed process may have moved the folder away
     inputs = list(inputs)
     _refuse_inputs("output folder", path, inputs)
     own = identity(path)

@@ -8,12 +8,14 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from kbert.files.compression import name_when_unpacked
+from kbert.files.file_format import ENDINGS
 from kbert.input_pipelines.python_values import plain_value, without_tensor
 from kbert.input_pipelines.tables.table_rows import class_names, feature_classes, named_class
 
 _TO_LIST = ("to_pylist", "to_list", "tolist")  # Arrow's; Series of pandas and polars; NumPy's
 _MISSING = ("NAType", "NaTType")  # of pandas, which compare with nothing
-_LONGEST_PATH = 1000  # characters
+_ENDINGS = (".txt", ".xlsx", ".xls", ".ods", ".tfrecord", ".npz", *ENDINGS)
 _INFINITE = -1  # tf.data.INFINITE_CARDINALITY
 _SHOWN = 300  # characters of a list of columns in an error
 
@@ -91,14 +93,11 @@ def shown(value) -> str:
 
 
 def require_no_path(text):
-    """Raises ValueError for the path of a file or a folder where a text is expected."""
-    if not isinstance(text, str) or len(text) > _LONGEST_PATH:
-        return
-    is_folder = text.strip("./") and os.sep in text and os.path.isdir(text)
-    if is_folder or ((os.sep in text or "." in text) and os.path.isfile(text)):
+    """Raises ValueError for the path of a file of data where a text is expected."""
+    if isinstance(text, str) and name_when_unpacked(text).endswith(_ENDINGS) and os.path.isfile(text):
         raise ValueError(
-            f"received {shown(text)}, which is a {'folder' if is_folder else 'file'}; give its texts, or ask "
-            f"`kbert predict` or `kbert features` with --input_file={text}."
+            f"received {shown(text)}, which is a file; give its texts, or ask `kbert predict` or `kbert "
+            f"features` with --input_file={text}."
         )
 
 
@@ -106,14 +105,13 @@ def squad_form(data) -> list[dict]:
     """The one object of a file in SQuAD's form, for what `json.load` makes of it, or a part: its list of
     articles, or an article. An empty list for other data."""
     articles = data.get("data", [data]) if isinstance(data, Mapping) else data
-    are_articles = isinstance(articles, list) and all(map(_is_article, articles))
-    return [{"data": articles}] if are_articles and articles else []
+    are_objects = isinstance(articles, list) and all(isinstance(article, Mapping) for article in articles)
+    return [{"data": articles}] if are_objects and any(map(_holds_questions, articles)) else []
 
 
-def _is_article(value):
-    paragraphs = value.get("paragraphs") if isinstance(value, Mapping) else None
-    are_listed = isinstance(paragraphs, list) and len(paragraphs) > 0
-    return are_listed and all(
+def _holds_questions(article):
+    paragraphs = article.get("paragraphs")
+    return isinstance(paragraphs, list) and any(
         isinstance(paragraph, Mapping) and {"context", "qas"} <= paragraph.keys() for paragraph in paragraphs
     )
 

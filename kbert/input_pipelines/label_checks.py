@@ -249,8 +249,8 @@ class _Mark(NamedTuple):
 def _mark_of_none(counts):
     """The `_Mark` among labels, "-", -1 or -100; None where there is none.
 
-    SNLI writes "-" and Hugging Face's `datasets` -1. They are classes beside "+" and +1, and a number also
-    beside other negative ones; beside 0 and 1, -1 may be either.
+    SNLI writes "-" and Hugging Face's `datasets` -1. They are classes beside "+" and +1, and numbers
+    beside negative ones other than these; beside 0 and 1, -1 may be either.
     """
     dash = next((label for label in counts if seen_text(label) in DASHES), None)
     if dash and "+" not in counts:

@@ -98,7 +98,7 @@ class RowLabels:
         self._text_heads = [(column, {column.lower()}) for column in texts] if len(texts) > 1 else []
         self._has_answers = ANSWER not in (*dataset.text_columns, dataset.label)  # which may be any words
         self._number, self._left_out, self._first = 0, 0, ""
-        self._lacking: MissingColumn | None = None  # of the first row without the column of the labels
+        self._lacking: MissingColumn | None = None  # of the first row, if no row has the column of the labels
         self._head, self._why_head = None, ""  # the label of a first row that may be a header
         self._known: dict[str, str | float] = {}  # what cells mean, whatever stands beside them
 
@@ -115,6 +115,8 @@ class RowLabels:
             return None
         if self._has_answers:
             require_accepted(record, where)
+        if self._dataset.label in record:
+            self._lacking = None
         cell = record.get(self._dataset.label)
         if self._head is not None and self._is_like_first(cell, record.get(self._dataset.text)):
             self._head = None
@@ -132,7 +134,7 @@ class RowLabels:
         except MissingColumn as error:  # of one row of JSON lines
             if not self._dataset.skip_unlabelled or error.column != self._dataset.label:
                 raise
-            self._lacking = self._lacking or error
+            self._lacking = error if self._number == 1 else self._lacking
             return self._leave_out(f"{where} has no column {error.column!r}")
         except NoLabel as error:
             if not self._dataset.skip_unlabelled:

@@ -240,12 +240,10 @@ class RunDirectory:
         """
         folders = checkpoint.list_checkpoints(self.checkpoints)
         if not folders:
-            what = (
-                "were deleted; restore them"
-                if read_index(self.checkpoints)
-                else "are not saved yet; train on"
+            raise ValueError(
+                f"{self.path} holds no checkpoint: none is saved yet, or all were deleted; train on, or "
+                "restore them."
             )
-            raise ValueError(f"{self.path} holds no checkpoint: they {what}.")
         if which is None:
             stops_early = getattr(self.config, "early_stopping_patience", None)
             has_best = read_index(self.checkpoints) is not None

@@ -32,14 +32,15 @@ def read_word_rows(
     """
     columns = (dataset.text, dataset.sentence, dataset.label if with_tags else None, dataset.document)
     keys = tuple(filter(None, (dataset.document, dataset.sentence)))
-    unnamed: list[tuple[str, str]] = []
+    unnamed, first = 0, ("", "")
 
     def read(record, tag, where):
+        nonlocal unnamed, first
         for column in keys:
             require_column(record, column, where)
         document = record[dataset.document] if dataset.document else None
         if isinstance(document, str) and document.strip() in _NO_NAMES:
-            unnamed.append((document, where))
+            unnamed, first = unnamed + 1, first if unnamed else (document, where)
         return [record[column] for column in keys], _word(record, dataset.text, where), tag, where
 
     rows = stream_examples(path, dataset, columns, read, with_tags, _tag if with_tags else None)
@@ -52,10 +53,9 @@ def read_word_rows(
         document = repr(key[0]) if dataset.document else number
         yield FileSentence(words, tags if with_tags else (), locations, document)
     if unnamed:
-        name, first = unnamed[0]
         warn_once(
-            f"{path}: {len(unnamed):,} row(s) have {name!r} or the like in {dataset.document!r}, the first "
-            f"{first}: they are read as empty, so as of the document above. If one is called so, give it "
+            f"{path}: {unnamed:,} row(s) have {first[0]!r} or the like in {dataset.document!r}, the first "
+            f"{first[1]}: they are read as empty, so as of the document above. If one is called so, give it "
             "another name."
         )
     if again:

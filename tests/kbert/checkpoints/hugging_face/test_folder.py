@@ -267,6 +267,10 @@ WRONG = {
         lambda folder: edit_config(folder, architectures=["NomicBertModel"]),
         "config.json is of class NomicBertModel, which kbert has no model for; it reads BertModel, BertFor",
     ),
+    "Stanford's ColBERT": (
+        lambda folder: edit_config(folder, architectures=["HF_ColBERT"]),
+        r"in Stanford's form \(HF_ColBERT\); save it with sentence-transformers 6",
+    ),
     "another model type": (
         lambda folder: edit_config(folder, architectures=None, model_type="nomic_bert"),
         "is of model_type 'nomic_bert'; kbert lacks its mix of rotary positions and post-norm layers",

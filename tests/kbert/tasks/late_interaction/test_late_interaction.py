@@ -9,13 +9,18 @@ import kbert
 from kbert import BertEncoder
 from kbert.checkpoints.conversion.resizing import with_positions
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
+from kbert.checkpoints.hugging_face.tokenizer_json import build_tokenizer_json
+from kbert.checkpoints.hugging_face.tokenizer_wordpiece import wordpiece_rules
 from kbert.checkpoints.model_variables import require_parts
 from kbert.config import DatasetConfig, FinetuningConfig
+from kbert.config.pooling_config import PoolingConfig
 from kbert.config.token_vectors_config import QueryExpansion, TokenVectorsConfig
 from kbert.config.vectors_config import TEXT_TASKS
 from kbert.tasks import TASKS
 from kbert.tasks.late_interaction.maxsim import maxsim
 from kbert.tasks.late_interaction.token_inputs import TokenInputs
+from kbert.tokenization.base_vocabulary import BERT_TOKENS
+from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import mostly_long, tiny_encoder_config
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.hugging_face.test_sentence_transformers import (
@@ -119,6 +124,16 @@ def test_a_prompt_may_be_a_token(folder, tmp_path, token):
             np.testing.assert_allclose(matrix, matrices[0], atol=1e-6)
         found = model.signatures["query"].function(text=tf.constant(["c b"]))["vectors"][0]
         np.testing.assert_allclose(found, matrices[0], atol=1e-6)
+
+
+def test_tokens_of_prompts_are_for_vectors_of_tokens_and_last_in_the_vocabulary(caplog):
+    marked = TokenVectorsConfig(prompts={"query": "[Q] "}, prompt_tokens=("[Q] ",))
+    assert TokenVectorsConfig().with_prompts(marked) == marked
+    assert PoolingConfig("mean").with_prompts(marked) == PoolingConfig("mean")
+    assert "prompts are tokens (['[Q] '])" in caplog.text
+    vocabulary = Vocabulary([*BERT_TOKENS, "[Q]", "a"], True)
+    with pytest.raises(ValueError, match=r"\['\[Q\]'\] are not the last of the vocabulary"):
+        build_tokenizer_json(vocabulary, wordpiece_rules(vocabulary), ["[Q] "])
 
 
 @pytest.mark.long
