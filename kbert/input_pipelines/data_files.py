@@ -91,12 +91,12 @@ def _with_articles_together(rows):
     """The rows; those that hold SQuAD's articles, as a table of these has them, become the one object of a
     file."""
     first = next(rows, None)
-    if first is None or not _articles(first):
+    if first is None or not {"paragraphs", "data"} & first.keys():
         return rows if first is None else itertools.chain([first], rows)
     every = [first, *rows]
-    if not all(map(_articles, every)):
+    if not any(map(_articles, every)):
         return every
-    return [{"data": [article for row in every for article in _articles(row)]}]
+    return [{"data": [article for row in every for article in _articles(row) or [row]]}]
 
 
 def _articles(row):

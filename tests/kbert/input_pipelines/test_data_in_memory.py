@@ -113,9 +113,9 @@ def test_questions_are_taken_as_json_load_gives_them(part):
     data = {
         "file": {"data": [article], "version": "1.1"},
         "files": [{"data": [article]}],
-        "articles": [article],
-        "tuple": (article,),
-        "frame": {"title": ["t"], "paragraphs": [[paragraph]]},
+        "articles": [{"title": "empty", "paragraphs": []}, article],
+        "tuple": ({"title": "empty", "paragraphs": []}, article),
+        "frame": {"title": ["t", "empty"], "paragraphs": [[paragraph], []]},
         "columns": {"data": [article], "version": ["1.1"]},
         "article": article,
         "paragraphs": [paragraph],
