@@ -98,6 +98,10 @@ def test_an_encoder_without_segments_is_a_bert_whose_segments_add_nothing(tmp_pa
     same(written, as_bert(made))
     assert written.encoder.type_vocab_size == 2
     assert not written.tensors["embeddings/token_type_embeddings"].read().any()
+    if format == "google":  # beside which somebody trained on in transformers
+        (tmp_path / "out" / "model.safetensors").touch()
+        report = read_checkpoint(tmp_path / "out").report
+        assert [note for note in report.notes if "model.safetensors is not read, because" in note]
 
 
 def test_a_run_of_a_training_goes_out_and_comes_back(tmp_path, vocabulary):

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -144,6 +145,15 @@ def test_best_last_or_a_step(pretraining_run):
     for wrong in (7, "newest", "-6"):
         with pytest.raises(ValueError, match=f"no checkpoint {wrong!r}; choose last, best or one of the st"):
             run.checkpoint(wrong)
+
+
+def test_an_early_stop_without_its_best_is_said(pretraining_run, tmp_path, monkeypatch, caplog):
+    shutil.copytree(pretraining_run.path, tmp_path / "run")
+    (tmp_path / "run" / "checkpoints" / "best.json").unlink()
+    run = RunDirectory(tmp_path / "run")
+    monkeypatch.setattr(run, "config", SimpleNamespace(early_stopping_patience=2))
+    assert run.checkpoint().name == "step-00000012"
+    assert "does not say which checkpoint was best; the last one is taken" in caplog.text
 
 
 def test_a_checkpoint_that_the_training_deletes_while_it_is_read_is_not_missed(

@@ -101,7 +101,7 @@ def test_queries_and_documents_have_their_own_lengths(folder):
 
 
 @pytest.mark.parametrize("token", ["[Q]", "[Q] "])
-def test_a_prompt_may_be_a_token(folder, tmp_path, token):
+def test_a_prompt_may_be_a_token(folder, tmp_path, caplog, token):
     """As those of published models. An ordinary text has no such token, but where it begins so."""
     *tokens, _ = (folder / "vocab.txt").read_text().splitlines()
     (folder / "vocab.txt").write_text("\n".join(tokens) + "\n")
@@ -118,6 +118,9 @@ def test_a_prompt_may_be_a_token(folder, tmp_path, token):
         [begin, mark, c, b, end], [begin, mark, end], [begin, end], [begin, mark, c, b, c, end]
     ]  # fmt: skip
     assert mark not in ids[1]
+    document = loaded.embed("c b", prompt_name="query")
+    np.testing.assert_allclose(document, loaded.embed("[Q] c b"), atol=1e-6)
+    assert 'task="query" reads them as queries' in caplog.text
     for model in hops(loaded, tmp_path):
         matrices = model.embed("c b", task="query"), model.embed("[Q] c b"), loaded.embed("[Q] c b")
         for matrix in matrices:
