@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kbert.tokenization.vocabulary import Vocabulary
@@ -102,6 +102,7 @@ pieces = st.integers(10, 99)
     room=st.integers(1, 30),
     doc_stride=st.integers(1, 40),
 )
+@example(texts=[(list(range(10, 19)), [])], with_questions=False, room=8, doc_stride=4)  # one piece too many
 @settings(max_examples=30)
 def test_windows_and_maximal_context_are_those_of_the_original_loops(texts, with_questions, room, doc_stride):
     contexts, questions = [list(column) for column in zip(*texts, strict=True)]
