@@ -31,14 +31,15 @@ class InterpreterPool:
       ValueError: for what is no LiteRT file.
 
     Attributes:
+      content: the file's bytes.
       details: function from the name of a signature to (inputs, outputs), as LiteRT describes them.
     """
 
     def __init__(self, make: Callable[..., Any], path, num_threads: int):
-        self._make, self._path, self._content = make, str(path), Path(path).read_bytes()
-        if not self._content:
+        self._make, self._path, self.content = make, str(path), Path(path).read_bytes()
+        if not self.content:
             raise ValueError(f"{path} is no LiteRT file, or damaged: it is empty.")
-        self._most = max(1, min(num_cores() // num_threads, _MOST_BYTES // max(1, len(self._content))))
+        self._most = max(1, min(num_cores() // num_threads, _MOST_BYTES // max(1, len(self.content))))
         self._begin()
         with self.borrowed() as runners:
             self.details = {
@@ -66,7 +67,7 @@ class InterpreterPool:
         with self._lock:
             if self._num_made < self._most:
                 try:
-                    interpreter = self._make(model_content=self._content)
+                    interpreter = self._make(model_content=self.content)
                     names = interpreter.get_signature_list()
                     runners = {name: interpreter.get_signature_runner(name) for name in names}
                 except ValueError as error:

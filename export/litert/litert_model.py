@@ -59,6 +59,11 @@ class LiteRTModel:
         self.lengths = tuple(sorted(self._signatures))
         self._vocabulary = vocabulary
 
+    @property
+    def content(self) -> bytes:
+        """The file's bytes, as they were read."""
+        return self._interpreters.content
+
     @functools.cached_property
     def text_inputs(self):
         """The `TextInputs` in Python, for texts up to the longest length."""

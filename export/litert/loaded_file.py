@@ -56,7 +56,9 @@ class LoadedFile(TextAnswers):
                 "or the checkpoint that it was made of."
             )
         self._model = LiteRTModel(path, self.vocabulary, num_threads)
-        _require_described(path, about)  # after LiteRT, which says of a damaged file that it is one
+        _require_described(
+            path, self._model.content, about
+        )  # after LiteRT, which says of a damaged file that it is one
         self.max_seq_length = self._model.lengths[-1]
 
     def __repr__(self):
@@ -177,12 +179,11 @@ def _read_about(path: Path) -> dict:
     return content
 
 
-def _require_described(path: Path, about: dict):
+def _require_described(path: Path, content: bytes, about: dict):
     files = json_value(about, "files", dict, path.parent / ABOUT_FILE, {}).values()
     described = [file for file in files if isinstance(file, dict)]
     sums = {file["crc32"] for file in described if "crc32" in file}
     sizes = {file.get("bytes") for file in described}  # all that earlier versions wrote
-    content = path.read_bytes()
     if described and not (f"{zlib.crc32(content):08x}" in sums if sums else len(content) in sizes):
         raise ValueError(
             f"{path} is none of the files that {ABOUT_FILE} describes: it is of another export; copy the "

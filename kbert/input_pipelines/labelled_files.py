@@ -213,7 +213,7 @@ def _with_texts(records, path, dataset, read, problems):
             yield where, record
             continue
         judged = read if record.keys() >= set(texts) else record  # which lacks a column
-        if all(map(_is_nothing, map(record.get, judged))):
+        if all(map(is_nothing, map(record.get, judged))):
             if dataset.skip_empty_rows:
                 skipped += 1
             else:
@@ -240,7 +240,8 @@ def _is_no_value(cell):
     return isinstance(cell, str) and cell in NO_VALUE
 
 
-def _is_nothing(value):
+def is_nothing(value) -> bool:
+    """Whether nothing stands in a cell: null, an empty list, a blank text."""
     return value is None or value == [] or isinstance(value, str) and not value.strip()
 
 

@@ -269,9 +269,14 @@ def build_tokenizer_json(vocabulary: BaseVocabulary, rules: Rules, prompt_tokens
     }
 
 
+def added_alone(prompt_tokens: Sequence[str]) -> set[str]:
+    """The pieces of tokens of prompts with a blank, which files name among the added tokens alone."""
+    return {token.strip() for token in prompt_tokens if token != token.strip()}
+
+
 def _without_blanks(pieces, prompt_tokens):
     """The pieces of a model without those that stand among the added tokens with a blank."""
-    alone = {token.strip() for token in prompt_tokens if token != token.strip()}
+    alone = added_alone(prompt_tokens)
     if not alone:
         return pieces
     kept = {piece: index for piece, index in pieces.items() if piece not in alone}

@@ -6,7 +6,12 @@ transformers' BERT tokenizer equals the original's except in rare cases (docs/ch
 import json
 
 from kbert.checkpoints.conversion.checks import decide_casing
-from kbert.checkpoints.hugging_face.tokenizer_json import CLASSES_OF_THE_FILE, Rules, TokenizerFiles
+from kbert.checkpoints.hugging_face.tokenizer_json import (
+    CLASSES_OF_THE_FILE,
+    Rules,
+    TokenizerFiles,
+    added_alone,
+)
 from kbert.files.json_values import json_count, json_texts, json_value, shown
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS, SpecialTokens
 from kbert.tokenization.bpe.bpe_vocabulary import in_id_order
@@ -134,7 +139,8 @@ def _read_tokens(files):
     """The file that counts, and its pieces in id order."""
     file, contents = files.folder / VOCABULARY_FILE, {}
     if file.is_file():
-        contents[file] = (_without_prompt_pieces(files, read_pieces(file)),)
+        alone = added_alone(files.prompt_tokens)
+        contents[file] = ([piece for piece in read_pieces(file) if piece not in alone],)
     if files.rules is not None:
         vocab = dict(json_value(files.model, "vocab", dict, f"{files.path}: model", {}))
         # A dictionary has each token once. Lines of vocab.txt that repeat one left their numbers free there.
@@ -145,12 +151,6 @@ def _read_tokens(files):
         contents[files.path] = ([token.strip() for token in in_id_order(vocab, files.path)],)
     source, (tokens,) = files.same_content(contents)
     return source, tokens
-
-
-def _without_prompt_pieces(files, tokens):
-    """The lines of a vocab.txt without those that stand among the added tokens alone, with a blank."""
-    alone = {token.strip() for token in files.prompt_tokens if token != token.strip()}
-    return [token for token in tokens if token not in alone]
 
 
 def _free_numbers(files, vocab) -> dict[str, int]:

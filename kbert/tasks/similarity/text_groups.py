@@ -105,7 +105,7 @@ class PositiveFiles(ScoredPairFiles):
 
     def _negatives(self, record, dataset, where):
         columns = dataset.negatives
-        empty = [name for name in columns if name in record and _is_empty(record[name])]
+        empty = [name for name in columns if name in record and labelled_files.is_nothing(record[name])]
         if empty and not self.takes_fewer_negatives:
             raise ValueError(
                 f"{where} has no text in {', '.join(map(repr, empty))}: each row has as many negatives as "
@@ -260,10 +260,6 @@ def _require_in_order(dataset):
                     "higher numbers."
                 )
             highest[stem] = number
-
-
-def _is_empty(cell):
-    return cell is None or (isinstance(cell, str) and not cell.strip())
 
 
 def _require_no_lists(texts, where):
