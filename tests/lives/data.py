@@ -13,6 +13,7 @@ import pyarrow as pa
 from kbert.files.compression import find_opener
 from kbert.files.file_format import TABLES
 from tests.kbert.input_pipelines.tables.written_tables import (
+    with_features,
     write_arrow_file,
     write_folder,
     write_parquet,
@@ -39,6 +40,7 @@ class Rows:
         self._chosen = {name[8:]: value for name, value in world.items() if name.startswith("dataset.")}
         if world["format"] == "tsv" and self._chosen.get("delimiter") in (";", "|"):
             del self._chosen["delimiter"]  # stands in a label, and a TSV has no quotes
+        self._scale = tuple(world.get("scale", (0, 1)))
         self._joined = self._chosen.get("label_separator", "|") if world["format"] in ("tsv", "csv") else None
 
     @functools.cached_property
@@ -72,8 +74,16 @@ class Rows:
         path = self._folder / f"{split}.{format}"
         if format in TABLES:
             write = _WRITERS[format][bool(self._world.get("packing"))]
-            return write(path, pa.Table.from_pylist(rows))
+            return write(path, self._table(rows))
         return self._packed(path.name, self._lines(rows))
+
+    def _table(self, rows) -> pa.Table:
+        """The rows; classes as the numbers of a `ClassLabel`, where the world says it."""
+        names, label = self._world["labels"], self._world["columns"][2]
+        if self._world["task"] != "sequence_classification" or not self._world.get("class_label"):
+            return pa.Table.from_pylist(rows)
+        rows = [row | {label: row[label] and names.index(row[label])} for row in rows]
+        return with_features(pa.Table.from_pylist(rows), {label: {"names": names, "_type": "ClassLabel"}})
 
     def _lines(self, rows) -> str:
         if self._world["format"] == "jsonl":
@@ -146,16 +156,22 @@ class Rows:
         row = {text: f"{number // 2} {WORDS[number % 4]} {_text(rng)}", other: f"{_text(rng)} {number}"}
         if task == "multiple_choice":
             row |= {f"c{n}": f"{_text(rng)} {n}" for n in range(CHOICES)}
-        row |= {name: _text(rng) for name in self._chosen.get("negatives", ())}
+        negatives = self._chosen.get("negatives", ())
+        row |= {name: "" if name == "fewer" and number % 2 else _text(rng) for name in negatives}
+        if "scores" in self._chosen:
+            taught = [name for name in (other, *negatives) if row[name]]
+            row["scores"] = [round(rng.uniform(-1, 1), 2) for _ in taught]
         is_binary = "binary_cross_entropy" == self._world.get("settings.loss") or "negatives" in self._chosen
-        several = [name for n, name in enumerate(names) if number >> n & 1]
+        several, scale = [name for n, name in enumerate(names) if number >> n & 1], self._scale
         labels = {
             "sequence_classification": names[number % len(names)],
             "sequence_regression": round(rng.uniform(*((0, 1) if is_binary else (-3, 5))), 2),
             "multi_label_classification": self._joined.join(several) if self._joined else several,
             "multiple_choice": number % CHOICES,
-            "cosine_similarity": number % 2,
+            "cosine_similarity": number % 2 if scale == (0, 1) else round(rng.uniform(*scale), 2),
         }
+        if self._chosen.get("skip_unlabelled") and number % 5 == 4:
+            labels = dict.fromkeys(labels)
         return row | ({label: labels[task]} if task in labels else {})
 
 

@@ -11,7 +11,7 @@ import kbert
 from kbert.checkpoints import KBERT
 from kbert.checkpoints.formats import write_checkpoint
 from kbert.config import EncoderConfig, FinetuningConfig, PretrainingConfig, from_dict, to_dict
-from kbert.config.pooling_config import PoolingConfig
+from kbert.config.vectors_config import VectorsConfig
 from kbert.inference.answers import to_examples
 from kbert.tasks import TASKS
 from tests.kbert.checkpoints.random_checkpoint import random_checkpoint
@@ -103,9 +103,10 @@ class Life:
         return self.folder / "start"
 
     @functools.cached_property
-    def pooling(self) -> PoolingConfig | None:
+    def pooling(self) -> VectorsConfig | None:
         """How the encoder makes vectors of texts, where the world says it."""
-        return PoolingConfig(**self._chosen("pooling")) if self._chosen("pooling") else None
+        chosen, vectors_class = self._chosen("pooling"), TASKS[self.task_name].vectors_class
+        return vectors_class(**chosen) if chosen else None
 
     @functools.cached_property
     def files(self) -> dict[str, Path]:

@@ -22,7 +22,7 @@ _FEWEST = 9  # choices that make a world
 _WEIGHTS = {"transformers": 12, "ids": 6, "served": 6, "at_the_threshold": 12}
 _PLAIN = {
     "family": "bert", "tokenizer": "wordpiece", "pairs": False, "format": "jsonl",
-    "columns": ["text", "text_pair", "label"], "labels": ["0", "1"],
+    "columns": ["text", "text_pair", "label"], "labels": ["0", "1"], "scale": [0, 1], "class_label": False,
 }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig, PretrainingConfig
 from kbert.config.pooling_config import PoolingConfig
+from kbert.config.token_vectors_config import TokenVectorsConfig
 from kbert.tasks import TASKS
 from kbert.tokenization.wordpiece_rules import WordPieceRules
 from tests.kbert.checkpoints import random_checkpoint
@@ -31,6 +32,7 @@ TASK_NAMES = tuple(name for name in TASKS if name not in NOT_TRAINED)
 COLUMNS = ("text", "Text", "sentence 1", "größe", "a,b", "label_", "select", "#1 String")
 LABELS = (("0", "1"), ("ja", "nein"), ("a b", "c;d", "ß"), ("x", "y", "z", "😀"), ("O'Neill", '"q"'))
 PACKINGS = ("", "", ".gz", ".bz2", ".xz", ".zst")
+SCALES = ((0, 1), (-1, 1), (0, 5))  # of two texts' similarity; the first is yes or no
 
 # Tasks on a text and its positive or a score, which give vectors of texts.
 VECTORS = ("cosine_similarity", "multiple_negatives_ranking", "sparse_embedding", "late_interaction")
@@ -43,6 +45,7 @@ _FIXED = {
     DatasetConfig: {"text", "text_pair", "label", "choices", "file_format", "document", "sentence"},
     PretrainingSettings: {"do_lower_case", "pairing", "text_field", "split_sentences"},
     PoolingConfig: {"prompt_lengths", "dense"},  # layers of a folder, with its weights
+    TokenVectorsConfig: {"dense"},
 }
 _INTEGERS = (1, 2, 3, 4, 8, 16, 32, 48)
 _NUMBERS = (0.0, 0.05, 0.3, 0.5, 0.9, 1.0, 2.0)
@@ -58,7 +61,19 @@ _TEXTS = {
     "best_metric": ("loss", "masked_lm_loss"),
     "mode": ("cls+mean",),
     "class_weights": ("balanced",),
+    "scores": ("scores",),
+    "token": ("the",),
 }
+# Lists of texts: what may stand in them.
+_LISTS = {
+    "negatives": (["negative"], ["negative", "fewer"]),
+    "column_names": ([True],),
+    "skiplist_words": ([",", ".", "the"],),
+    "skiplist_tasks": ([], ["query"], ["query", "document"]),
+    "prompt_tokens": (["the ", "house "],),
+}
+# Settings that say nothing alone.
+_TOGETHER = {"prompt_tokens": {"prompts": {"query": "the ", "document": "house "}}}
 
 
 def draw_world(seed: int, accepts: Callable[[dict], bool]) -> dict:
@@ -79,6 +94,8 @@ def draw_world(seed: int, accepts: Callable[[dict], bool]) -> dict:
         "packing": rng.choice(PACKINGS),
         "columns": rng.sample(COLUMNS, 3),
         "labels": list(rng.choice(LABELS)),
+        "scale": list(rng.choice(SCALES)),
+        "class_label": rng.random() < 0.5,
         "encoder.num_hidden_layers": rng.choice((1, 1, 1, 2, 2, 3)),
     }
     if world["task"] == "question_answering" and seed % 4:
@@ -100,7 +117,7 @@ def _owners(task) -> list[tuple[type, str]]:
     data = (PretrainingSettings, "corpus") if task in PAIRINGS else (DatasetConfig, "dataset")
     owners = [(EncoderConfig, "encoder"), (training, "config"), (training, "config"), data]
     owners += [(TASKS[task].settings_class, "settings")] * 2 + [(WordPieceRules, "rules")]
-    return owners + [(PoolingConfig, "pooling")] * 3 * (task in VECTORS[:2])
+    return owners + [(TASKS[task].vectors_class, "pooling")] * 3 * (task in VECTORS)
 
 
 def _draw(owner, prefix, world, rng) -> dict:
@@ -111,9 +128,16 @@ def _draw(owner, prefix, world, rng) -> dict:
     field = rng.choice(fields)
     name, kind = f"{prefix}.{field.name}", _kind(owner, field.name)
     if dataclasses.is_dataclass(kind):
-        return _draw(kind, name, world, rng) or {name: {}}
+        needed = {one.name: rng.choice(_INTEGERS) for one in dataclasses.fields(kind) if _is_needed(one)}
+        drawn = {f"{name}.{key}": value for key, value in needed.items()} | _draw(kind, name, world, rng)
+        return drawn or {name: {}}
     values = other_values(owner, field, world["labels"], rng)
-    return {name: rng.choice(values)} if values else {}
+    others = {f"{prefix}.{key}": value for key, value in _TOGETHER.get(field.name, {}).items()}
+    return {name: rng.choice(values)} | others if values else {}
+
+
+def _is_needed(field) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
 def other_values(owner, field, labels, rng) -> list:
@@ -160,9 +184,10 @@ def _tuples(owner, field, kind, labels, rng) -> list:
         return [[steps, steps | {name[1:]: value for name, value in drawn.items()}]]
     if kind is int:
         return [[0], [0, 1], [1, 0], [2, 1]]
-    named = {"labels": labels, "negatives": ["negative"], "column_names": [True]}
-    known = named.get(field.name) or choices(owner, field.name)
-    return [list(known)] if field.name in named else [list(known[: n + 1]) for n in range(len(known))]
+    if field.name in _LISTS:
+        return list(_LISTS[field.name])
+    known = choices(owner, field.name)
+    return [list(labels)] if field.name == "labels" else [list(known[: n + 1]) for n in range(len(known))]
 
 
 @functools.cache

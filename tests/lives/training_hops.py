@@ -202,8 +202,11 @@ def independent_metrics(life: Life) -> int:
     judge = _JUDGES.get(life.task_name)
     if judge is None or "split" in life.evaluated:
         return 0
-    rows, dataset = life.rows.splits["dev"], life.config.dataset
-    expected = judge(life.loaded, life.rows.asked("dev", dataset), [row[dataset.label] for row in rows])
+    dataset = life.config.dataset
+    labels = [row[dataset.label] for row in life.rows.splits["dev"]]
+    asked = zip(life.rows.asked("dev", dataset), labels, strict=True)
+    judged = [pair for pair in asked if pair[1] is not None]
+    expected = judge(life.loaded, *map(list, zip(*judged, strict=True)))
     _, metrics = kbert.evaluate(life.run, life.files["dev"])
     same({name: float(metrics[name]) for name in expected}, expected, 1e-5, "by hand")
     return len(expected)
