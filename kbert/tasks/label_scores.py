@@ -21,6 +21,17 @@ def precision_recall_f1(right: int, predicted: int, true: int) -> Scores:
     )
 
 
+def macro_f1(right, predicted, true) -> float:
+    """The mean F1 of the labels that occur or are predicted, as in scikit-learn; 0 when none does.
+
+    Args:
+      right, predicted, true: arrays of shape (labels,): how often each was right, predicted and true.
+    """
+    present = (predicted + true) > 0
+    by_label = 2 * right[present] / (predicted + true)[present]
+    return float(by_label.mean()) if present.any() else 0.0
+
+
 def label_rows(heading: str, names: Iterable, counts: Iterable[Sequence[int]]) -> list[list[str]]:
     """The rows of a table, the heads first: precision, recall, F1 and the true number of each label.
 

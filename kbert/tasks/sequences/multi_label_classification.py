@@ -6,7 +6,7 @@ from kbert.features import LABEL_FEATURE, Feature
 from kbert.late_tensorflow import ops, tf
 from kbert.tasks.file_columns import task_files
 from kbert.tasks.label_losses import SeveralLabelsLoss
-from kbert.tasks.label_scores import label_rows
+from kbert.tasks.label_scores import label_rows, macro_f1
 from kbert.tasks.losses import example_mean, example_weights
 from kbert.tasks.pages.labels import several_labels_sections
 from kbert.tasks.pages.page import Page
@@ -129,12 +129,10 @@ class MultiLabelClassification(SequenceTask):
 
     def summarize(self, means):
         right, predicted, held = means.pop("counts")
-        present = (predicted + held) > 0
-        by_label = 2 * right[present] / (predicted + held)[present]
         total = (predicted + held).sum()
         return means | {
             "micro_f1": float(2 * right.sum() / total) if total else 0.0,
-            "macro_f1": float(by_label.mean()) if present.any() else 0.0,
+            "macro_f1": macro_f1(right, predicted, held),
             "label_counts": np.rint([right, predicted, held]).T.astype(int).tolist(),
         }
 

@@ -6,7 +6,7 @@ from kbert.features import LABEL_FEATURE, Feature
 from kbert.late_tensorflow import ops, ops_for, tf
 from kbert.tasks.file_columns import task_files
 from kbert.tasks.label_losses import OneLabelLoss
-from kbert.tasks.label_scores import label_rows
+from kbert.tasks.label_scores import label_rows, macro_f1, precision_recall_f1
 from kbert.tasks.losses import correct, example_mean, example_weights
 from kbert.tasks.pages.labels import confusion_section, one_label_sections, scores_by_label
 from kbert.tasks.pages.page import Page
@@ -17,18 +17,18 @@ from kbert.tasks.temperature import SOFTMAX
 from kbert.tasks.thresholds import PositiveThreshold
 
 _MOST_COLUMNS = 8  # labels of a confusion table in a terminal
+_MOST_CONFUSED = 200  # labels of a confusion matrix: its cells are summed in each step, and kept in checkpoints
 
 
 class _Page(Page):
     shown = ("probabilities", LABEL_FEATURE)
 
     def metric_sections(self, metrics):
-        """The confusion matrix, and precision, recall and F1 of each label."""
-        labels, counts = self.task.labels, np.asarray(metrics["confusion"])
-        return [
-            confusion_section(labels, counts, "examples"),
-            scores_by_label(labels, np.diag(counts), counts.sum(axis=0), counts.sum(axis=1)),
-        ]
+        """The confusion matrix, where there is one, and precision, recall and F1 of each label."""
+        labels, sections = self.task.labels, []
+        if "confusion" in metrics:
+            sections = [confusion_section(labels, metrics["confusion"], "examples")]
+        return [*sections, scores_by_label(labels, *_counts_of(metrics))]
 
     def example_sections(self, examples, predictions, most_examples):
         """See `one_label_sections`."""
@@ -137,26 +137,37 @@ class SequenceClassification(SequenceTask):
         return self.thresholds.predict_ids(outputs["probabilities"])
 
     def metric_sums(self, outputs, batch):
+        """`accuracy`, and the confusion matrix; of very many labels how often each is right, predicted and
+        true."""
         weights = example_weights(batch)
         true = ops.one_hot(batch[LABEL_FEATURE], len(self.labels), dtype="float32")
         predicted = ops.one_hot(self.predict_ids(outputs), len(self.labels), dtype="float32")
-        confusion = ops.matmul(ops.transpose(true * weights[:, None]), predicted)
+        counted = true * weights[:, None]
+        if len(self.labels) <= _MOST_CONFUSED:
+            table = {"confusion": (ops.matmul(ops.transpose(counted), predicted), ops.zeros(()))}
+        else:
+            each = (counted * predicted, predicted * weights[:, None], counted)
+            table = {"counts": (ops.stack([ops.sum(one, axis=0) for one in each]), ops.zeros(()))}
         if self.settings.threshold is None:
             is_right = correct(outputs["logits"], batch[LABEL_FEATURE])
         else:
             is_right = ops.sum(true * predicted, axis=-1)
-        return {"accuracy": example_mean(is_right, batch), "confusion": (confusion, ops.zeros(()))}
+        return {"accuracy": example_mean(is_right, batch)} | table
 
     def summarize(self, means):
-        """Adds `f1` and `matthews`, and turns `confusion` into nested lists of counts: a row for each true
-        label, a column for each predicted label."""
-        confusion = np.asarray(means.pop("confusion"), np.float64)
-        two = len(self.labels) == 2
-        return means | {
-            "f1": f1_score(confusion, self._positive_id) if two else macro_f1(confusion),
-            "matthews": matthews_correlation(confusion),
-            "confusion": [[int(round(c)) for c in row] for row in confusion.tolist()],
-        }
+        """Adds `f1` and `matthews`, and turns the counts into lists of them: `confusion`, with a row for each
+        true label and a column for each predicted one, or `label_counts`, with a row for each label."""
+        if "confusion" in means:
+            name, table = "confusion", np.asarray(means.pop("confusion"), np.float64)
+        else:
+            name, table = "label_counts", np.asarray(means.pop("counts"), np.float64).T
+        counts = _counts_of({name: table})
+        if len(self.labels) == 2:
+            f1 = precision_recall_f1(*(float(values[self._positive_id]) for values in counts)).f1
+        else:
+            f1 = macro_f1(*counts)
+        counted = {name: np.rint(table).astype(int).tolist()}
+        return means | {"f1": f1, "matthews": matthews_correlation(*counts)} | counted
 
     def baseline(self, batches, vocabulary):
         """`baseline_accuracy`: the accuracy of always answering the most frequent label."""
@@ -165,42 +176,35 @@ class SequenceClassification(SequenceTask):
 
     def report(self, metrics):
         """Scores of each label; of few labels also how often each was predicted where it was true."""
-        confusion = np.asarray(metrics["confusion"])
-        counts = zip(confusion.diagonal(), confusion.sum(axis=0), confusion.sum(axis=1), strict=True)
-        rows = label_rows("label", self.labels, counts)
+        rows = label_rows("label", self.labels, zip(*_counts_of(metrics), strict=True))
         if len(self.labels) > _MOST_COLUMNS:
             return rows
-        columns = [self.labels, *confusion]
+        columns = [self.labels, *metrics["confusion"]]
         rows[0][0] = "true \\ predicted"
         return [[row[0], *map(str, c), *row[1:]] for c, row in zip(columns, rows, strict=True)]
 
 
-def f1_score(confusion, index) -> float:
-    """F1 of the label at `index`: 2 TP / (2 TP + FP + FN); 0 when it neither occurs nor is predicted."""
-    right = confusion[index, index]
-    either = confusion[index, :].sum() + confusion[:, index].sum()
-    return float(2 * right / either) if either else 0.0
+def _counts_of(metrics):
+    """How often each label was right, predicted and true: three arrays of shape (labels,)."""
+    if "confusion" not in metrics:
+        return np.asarray(metrics["label_counts"]).T
+    confusion = np.asarray(metrics["confusion"])
+    return np.stack([confusion.diagonal(), confusion.sum(axis=0), confusion.sum(axis=1)])
 
 
-def macro_f1(confusion) -> float:
-    """The mean F1 of the labels that occur or are predicted; 0 when none does.
-
-    A label that neither occurs nor is predicted is left out of the mean, as in scikit-learn.
-    """
-    present = np.flatnonzero(confusion.sum(axis=0) + confusion.sum(axis=1))
-    return float(np.mean([f1_score(confusion, index) for index in present])) if present.size else 0.0
-
-
-def matthews_correlation(confusion) -> float:
-    """Matthews' correlation of a square table of counts, rows true and columns predicted: from -1 to 1.
+def matthews_correlation(right, predicted, true) -> float:
+    """Matthews' correlation: from -1 to 1.
 
     With n examples, c right ones, and t_k true and p_k predicted ones of label k, it is
     (c n - sum t_k p_k) / sqrt((n^2 - sum p_k^2) (n^2 - sum t_k^2)): R_K of Gorodkin, 2004 (Computational
     Biology and Chemistry 28), which for two labels is the phi coefficient that CoLA is judged by. Where only
     one label is predicted, or only one is true, it is 0.
+
+    Args:
+      right, predicted, true: for each label how often it was right, predicted and true.
     """
-    counts = np.asarray(confusion, np.float64)
-    true, predicted, total = counts.sum(axis=1), counts.sum(axis=0), counts.sum()
+    right, predicted, true = (np.asarray(counts, np.float64) for counts in (right, predicted, true))
+    total = true.sum()
     spread = (total**2 - (predicted**2).sum()) * (total**2 - (true**2).sum())
-    covariance = np.trace(counts) * total - (true * predicted).sum()
+    covariance = right.sum() * total - (true * predicted).sum()
     return float(covariance / np.sqrt(spread)) if spread > 0 else 0.0

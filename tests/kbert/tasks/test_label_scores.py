@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from sklearn.metrics import precision_recall_fscore_support
 
 from kbert import SequenceClassification, TokenClassification
+from kbert.features import LABEL_FEATURE
+from kbert.training.evaluation_step import means
 
 LABELS = ("a", "b", "never")
 
@@ -25,6 +28,21 @@ def test_the_table_of_a_classifier_has_scores_by_label_and_few_columns(num_label
     assert [row[-4:] for row in rows] == expected
     counts = [row[1:-4] for row in rows]
     assert counts == (confusion.astype(str).tolist() if num_labels == 3 else [[]] * num_labels)
+
+
+def test_thousands_of_labels_are_counted_one_by_one():
+    """A table of labels by labels would be summed in each step, and written into each checkpoint."""
+    number = 3000
+    task = SequenceClassification([f"{n:04}" for n in range(number)])
+    batch = {"input_ids": tf.zeros((4, 1), tf.int32), LABEL_FEATURE: tf.constant([7, 7, 8, 9])}
+    sums = task.metric_sums({"logits": tf.one_hot([7, 8, 8, 0], number)}, batch)
+    assert sum(tf.size(part).numpy() for part in tf.nest.flatten(sums)) < 4 * number
+    metrics = task.summarize(means(sums))
+    counts = {index: row for index, row in enumerate(metrics["label_counts"]) if any(row)}
+    assert counts == {0: [0, 1, 0], 7: [1, 1, 2], 8: [1, 2, 1], 9: [0, 0, 1]}
+    assert task.report(metrics)[8] == ["0007", "1.000", "0.500", "0.667", "2"]
+    (section,) = task.page.metric_sections(metrics)
+    assert section.title == "Label by label" and section.content.rows[0][:3] == ("0007", "100.0%", "50.0%")
 
 
 @pytest.mark.parametrize("task", [SequenceClassification, TokenClassification])

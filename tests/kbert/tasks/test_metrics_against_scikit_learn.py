@@ -34,7 +34,7 @@ def random_answers(rng, number):
 
 
 @pytest.mark.filterwarnings("ignore:.*single label.*:UserWarning")
-@pytest.mark.parametrize("number", [2, 5])
+@pytest.mark.parametrize("number", [2, 5, 300])
 def test_classification_is_scored_as_scikit_learn_does(number):
     rng = np.random.default_rng(number)
     for trial in range(12):
@@ -47,6 +47,7 @@ def test_classification_is_scored_as_scikit_learn_does(number):
             average = "binary" if number == 2 else "macro"
             f1 = sklearn_metrics.f1_score(true, predicted, average=average, zero_division=0)
             assert metrics["f1"] == pytest.approx(f1, abs=1e-12)
+            assert ("confusion" in metrics) == (number < 300)
 
 
 def correlations(said, true):
