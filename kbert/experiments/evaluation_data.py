@@ -1,7 +1,10 @@
 """The data that a model is evaluated on: opened, and compared with what it was trained on."""
 
+from absl import logging
+
 from kbert.config import PretrainingConfig
 from kbert.experiments.labelled_file import LabelledFile
+from kbert.input_pipelines.data_files import shown_source
 from kbert.input_pipelines.records.record_folders import LabelledRecords, PretrainingRecords
 from kbert.tasks.pretraining.objectives import require_pairing
 
@@ -44,8 +47,38 @@ def labelled_examples(loaded, task, eval_file, max_seq_length: int, held_out) ->
     data = LabelledFile(eval_file, task.files, loaded.training_config.dataset)
     if held_out:
         data = held_out_part(loaded.run, data)
+    elif loaded.run:
+        _warn_of_training_file(loaded.run, data)
     data.check_with(task, max_seq_length, loaded.source, loaded.vocabulary.describe())
     return data
+
+
+def _warn_of_training_file(run, data):
+    """Warns where the examples are those that a run was trained on, or these and the held-out ones."""
+    trained, held_out = run.details.get("num_train_examples", 0), run.details.get("held_out")
+    if data.fingerprint == run.details.get("data", {}).get("train"):
+        trained, others = data.num_examples, ""
+    elif (
+        held_out
+        and data.num_examples >= trained + held_out["num_examples"]
+        and _held_out(run, data).digest == held_out["digest"]
+    ):
+        others = "; split=dev takes those that were held out"
+    else:
+        return
+    logging.warning(
+        "%s is the training file, and %s of its %s examples were trained on: their scores, and a temperature "
+        "or thresholds chosen by them, say little about other texts%s",
+        shown_source(data.path),
+        f"{trained:,}",
+        f"{data.num_examples:,}",
+        others,
+    )
+
+
+def _held_out(run, data):
+    """The part of the examples that the `dev_split` of a run holds out."""
+    return data.split(run.config.dev_split, run.config.dev_split_seed)[1]
 
 
 def _pretraining_records(loaded, eval_file, input_dir):
@@ -83,7 +116,7 @@ def held_out_part(run, data):
     recorded = run.details.get("held_out")
     if not recorded:
         raise ValueError(not_held_out(run.path))
-    _, held_out = data.split(run.config.dev_split, run.config.dev_split_seed)
+    held_out = _held_out(run, data)
     if held_out.digest != recorded["digest"]:
         raise ValueError(
             f"{data.path} is not what {run.path} was trained on: the {recorded['num_examples']} examples "

@@ -17,7 +17,7 @@ from kbert.tasks.temperature import SOFTMAX
 from kbert.tasks.thresholds import PositiveThreshold
 
 _MOST_COLUMNS = 8  # labels of a confusion table in a terminal
-_MOST_CONFUSED = 200  # labels of a confusion matrix: its cells are summed in each step, and kept in checkpoints
+_MOST_CONFUSED = 200  # labels of a confusion matrix, which each step sums and each checkpoint holds
 
 
 class _Page(Page):

@@ -49,6 +49,13 @@ def test_a_page_replaces_nothing_that_is_read(finetuned_run, labelled_files):
         assert file.read_bytes() == before
 
 
+def test_an_evaluation_says_that_it_is_of_the_training_file(finetuned_run, labelled_files, caplog):
+    for file, says in zip(labelled_files, (True, False), strict=False):
+        caplog.clear()
+        evaluate(finetuned_run, file)
+        assert ("40 of its 40 examples were trained on" in caplog.text) == says
+
+
 @pytest.mark.long
 def test_a_page_shows_the_task_that_answered(finetuned_run, labelled_files, tmp_path, monkeypatch):
     """Not the one with the thresholds and the temperature that it chose."""

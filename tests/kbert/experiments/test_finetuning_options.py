@@ -39,13 +39,15 @@ def split_run(pretraining_run, labelled_files, tmp_path_factory):
 
 
 @pytest.mark.long
-def test_a_run_on_one_file_is_evaluated_on_its_held_out_part(split_run, labelled_files, tmp_path):
+def test_a_run_on_one_file_is_evaluated_on_its_held_out_part(split_run, labelled_files, tmp_path, caplog):
     run, metrics, _ = split_run
     assert sum(map(sum, metrics["confusion"])) == run.details["held_out"]["num_examples"] == 8
     assert run.details["num_train_examples"] == 32
     assert [sum(row) for row in metrics["confusion"]] == [4, 4]
     _, alone = evaluate(run, labelled_files[0], split="dev")
-    assert alone["num_examples"] == 8
+    assert alone["num_examples"] == 8 and "trained on" not in caplog.text
+    evaluate(run, labelled_files[0])
+    assert "32 of its 40 examples were trained on" in caplog.text and "split=dev" in caplog.text
     for name in ("loss", "accuracy", "baseline_accuracy"):  # the loss of evaluation has no weights
         assert metrics[name] == pytest.approx(alone[name], abs=1e-6), name
     header, *lines = labelled_files[0].read_text().splitlines(keepends=True)
