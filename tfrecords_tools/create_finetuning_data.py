@@ -23,7 +23,9 @@ from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import Progress
 from kbert.config import DRAWN_ROWS, DatasetConfig, FinetuningConfig, FlagOverride, load_config, to_dict
+from kbert.features import LABEL_FEATURE
 from kbert.input_pipelines.records.record_folders import require_records
+from kbert.input_pipelines.records.record_reader import SHUFFLE_BUFFER
 from kbert.input_pipelines.tables.table_paths import require_one_split
 from kbert.manifest import Manifest, describe_shards
 from kbert.tasks import TASKS
@@ -43,6 +45,9 @@ _CALLED = {"overrides": "override"}  # parameter -> flag
 
 # How many examples there were, where an example became several rows.
 _SOURCE_EXAMPLES = "source_examples"
+# How many examples have another label than the one before.
+_CHANGES = "changes"
+_SORTED = 0.02  # of the changes that a random order has
 # How many sequences there are, where an example has several of them, such as the choices of multiple choice.
 _SEQUENCES = "sequences"
 # At most 2,048 rows at once, fewer where texts are very long.
@@ -137,6 +142,8 @@ def create_finetuning_data(
             )
         statistics = _statistics(counted, vocabulary, dataset)
         warn_of_unknown_pieces(statistics["unknown_share"])
+        if shuffle_seed is None:
+            _warn_of_sorted_rows(counted.counts)
         manifest = Manifest(
             kind=settings.task,
             features=features,
@@ -236,6 +243,9 @@ def encode_rows(job: Job, rows: list) -> "tuple[list[bytes], RecordStatistics]":
     counted = record_statistics.RecordStatistics(features, vocabulary)
     counted.update(columns)
     counted.add({_SOURCE_EXAMPLES: np.array([len(rows)])})
+    labels = columns.get(LABEL_FEATURE)
+    if labels is not None and labels.ndim == 1:
+        counted.add({_CHANGES: np.array([np.count_nonzero(labels[1:] != labels[:-1])])})
     return tfrecord_files.encode_examples(columns, features), counted
 
 
@@ -252,6 +262,19 @@ def _characters(cell):
     if isinstance(cell, tuple):
         return sum(map(_characters, cell))
     return len(cell) if isinstance(cell, str) else 0
+
+
+def _warn_of_sorted_rows(counts):
+    """Warns of labels one after the other in more rows than training shuffles: it would end with the last."""
+    if _CHANGES not in counts or (number := counts["labels"].sum()) <= SHUFFLE_BUFFER:
+        return
+    expected = number * (1 - ((counts["labels"] / number) ** 2).sum())
+    if counts[_CHANGES][0] < _SORTED * expected:
+        logging.warning(
+            "the rows are sorted by label, and training on records shuffles %s at a time: each epoch would end "
+            "with the last labels alone. Make records for training with --shuffle.",
+            f"{SHUFFLE_BUFFER:,}",
+        )
 
 
 def _statistics(counted, vocabulary, dataset):

@@ -162,6 +162,17 @@ def _require_repeated(counts, path):
     )
 
 
+def _require_no_fractions(counts, path):
+    numbers = {label: as_number(label) for label in counts}
+    if None in numbers.values():
+        return
+    if fraction := next((label for label, number in numbers.items() if number % 1), None):
+        raise ValueError(
+            f"{path}: all labels are numbers, one of them {fraction!r}, which is a label for regression: set "
+            'task = "sequence_regression", or list all in dataset.labels if they are classes.'
+        )
+
+
 def _require_bare(counts, path):
     """Refuses labels with the quotation marks of a file around them, and values that Python printed."""
     quoted = next(filter(_in_marks('"'), counts), None)
@@ -192,8 +203,9 @@ def judge_classes(counts: Mapping[str, int], path: str | Path):
     """Judges the labels of rows with one of them; warns of one that is made of others.
 
     Raises:
-      ValueError: as `judge_labels` does.
+      ValueError: as `judge_labels` does; for numbers with fractions, which are labels for regression.
     """
+    _require_no_fractions(counts, path)
     judge_labels(counts, path)
     for sentence, mark in itertools.islice(_made_of_others(counts, _STRONG_MARKS), 1):
         warn_once(

@@ -192,15 +192,20 @@ def test_rows_are_evaluated_in_the_order_of_the_file(make, tmp_path):
     LabelledRecords.require_order(SimpleNamespace(manifest=questions, num_examples=2))
 
 
-def test_shuffled_records_are_the_same_ones_in_another_order(make, tmp_path):
-    """A file sorted by label: without shuffling, a shard begins with one label alone."""
+def test_shuffled_records_are_the_same_ones_in_another_order(make, tmp_path, monkeypatch, caplog):
+    """A file sorted by label: without shuffling, a shard begins with one label alone, and a warning says so
+    of more rows than training shuffles."""
     path = write_labelled_file(tmp_path / "train.tsv", 200)
+    monkeypatch.setattr(script, "SHUFFLE_BUFFER", 100)
+    make(path, "as_they_come")
+    assert "sorted by label" not in caplog.text
     header, *rows = path.read_text().splitlines()
     path.write_text("\n".join([header, *sorted(rows, key=lambda row: row.split("\t")[2])]) + "\n")
     plain, one, again, other = (
         make(path, f"seed_{number}", num_shards=2, shuffle_seed=seed)
         for number, seed in enumerate((None, 1, 1, 2))
     )
+    assert caplog.text.count("sorted by label") == 1
     assert shard_bytes(one) == shard_bytes(again)
     assert shard_bytes(one) != shard_bytes(other)
     keys = [
