@@ -271,8 +271,8 @@ def _warn_of_sorted_rows(counts):
     expected = number * (1 - ((counts["labels"] / number) ** 2).sum())
     if counts[_CHANGES][0] < _SORTED * expected:
         logging.warning(
-            "the rows are sorted by label, and training on records shuffles %s at a time: each epoch would end "
-            "with the last labels alone. Make records for training with --shuffle.",
+            "the rows are sorted by label, and training on records shuffles %s at a time: each epoch would "
+            "end with the last labels alone. Make records for training with --shuffle.",
             f"{SHUFFLE_BUFFER:,}",
         )
 

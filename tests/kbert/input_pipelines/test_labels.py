@@ -109,7 +109,7 @@ def test_labels_that_mean_the_same_are_refused_with_the_pair(with_source, pair):
 def test_fractions_are_no_classes(with_source):
     """Scores of texts are learned as numbers, also where a file has them as text."""
     path = with_source(["0", "2.5", "5.00", "2.5"])
-    with pytest.raises(ValueError, match="all labels are numbers, one of them .2.5., which is a label for regr"):
+    with pytest.raises(ValueError, match="all labels are numbers, one of them .2.5., which is a label"):
         completed(path)
     assert completed(path, labels=("0", "2.5", "5.00")) == ("0", "2.5", "5.00"), "where classes are meant"
     for classes in (["1.0", "2.0"], ["2.5", "x"]):  # as pandas writes classes; names beside numbers
