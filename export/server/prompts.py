@@ -59,7 +59,7 @@ def prompt_for(model: ServedModel, prompt_name: str | None = None, input_type: s
             return _answered(model, input_type)
         if task is None:
             raise invalid(f"input_type={shown(input_type)}; the model has {_listed(prompts)}.")
-        name = VectorsConfig(prompts=prompts).prompt_name(task)  # as in `embed`
+        name = _known(model).prompt_name(task)  # as in `embed`
         return _answered(model, model.default_prompt_name if name is None else name)
     name = model.default_prompt_name if prompt_name is None else prompt_name
     if name is not None and name not in (*prompts, *TEXT_TASKS):
@@ -69,9 +69,12 @@ def prompt_for(model: ServedModel, prompt_name: str | None = None, input_type: s
 
 def prompts_of_ranking(model: ServedModel) -> tuple[Prompt, Prompt]:
     """The prompts of a query and of the texts that it ranks: those made for it, otherwise the default."""
-    known = VectorsConfig(prompts=model.prompts)
-    query, document = (prompt_for(model, known.prompt_name(task)) for task in TEXT_TASKS)
+    query, document = (prompt_for(model, _known(model).prompt_name(task)) for task in TEXT_TASKS)
     return query, document
+
+
+def _known(model: ServedModel) -> VectorsConfig:
+    return VectorsConfig(prompts=model.prompts, default_prompt_name=model.default_prompt_name)
 
 
 def _answered(model: ServedModel, name: str | None) -> Prompt:

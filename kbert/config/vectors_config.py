@@ -80,7 +80,8 @@ class VectorsConfig:
         """The name of the prompt before texts of a task; None for the default one.
 
         Args:
-          task: "query", "document" or None. A model that has prompts for neither takes its default for both.
+          task: "query", "document" or None. A model that has prompts for neither takes its default for both;
+            a warning says so where its prompts have other names, such as "search_query".
           name: of a prompt, if the caller names one.
 
         Raises:
@@ -97,7 +98,20 @@ class VectorsConfig:
             task is None or name is None,
             f"task={shown(task)} and prompt_name={shown(name)} both choose a prompt; give one of them.",
         )
-        if task is None or not {TEXT_TASKS[0], *DOCUMENT_PROMPTS} & set(self.prompts):
+        if task is None:
             return name
+        known = {TEXT_TASKS[0], *DOCUMENT_PROMPTS} & set(self.prompts)
+        if not any(self.prompts[one] for one in known):
+            self._warn_of_other_names()
+        if not known:
+            return None
         names = DOCUMENT_PROMPTS if task == TEXT_TASKS[1] else ()
         return next((known for known in names if known in self.prompts), task)
+
+    def _warn_of_other_names(self):
+        if not self.prompt() and (others := [name for name, prompt in self.prompts.items() if prompt]):
+            warn_once(
+                f"The model has the prompts {shown(others)}, but none is called query or document: queries "
+                "and documents are read without a prompt. Name one by prompt_name, or rename them where the "
+                "model keeps its prompts."
+            )

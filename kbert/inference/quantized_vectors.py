@@ -2,7 +2,10 @@
 
 import numpy as np
 
+from kbert.cli.warn_once import warn_once
+
 VECTOR_PRECISIONS = ("float32", "int8", "uint8", "binary", "ubinary")
+_ENOUGH = 100  # vectors, for ranges; as sentence-transformers counts
 
 
 def quantize_embeddings(embeddings, precision: str, ranges=None, calibration_embeddings=None):
@@ -86,6 +89,12 @@ def _ranges(vectors, ranges, calibration):
         if len(sample) < 2:
             raise ValueError(
                 "one vector has no ranges; give ranges, or calibration_embeddings of many texts."
+            )
+        if len(sample) < _ENOUGH:
+            warn_once(
+                f"The ranges are those of {len(sample)} vectors: others, and queries, may lie outside, and "
+                "vectors of other ranges cannot be compared. Give ranges, or calibration_embeddings of some "
+                "hundred texts."
             )
         ranges = np.stack([sample.min(axis=0), sample.max(axis=0)])
     ranges = np.asarray(ranges, np.float32)

@@ -383,7 +383,10 @@ def text_cell(record: dict, column: str, where: str) -> str:
     """The text in a column. Raises ValueError when the value is not a text."""
     require_column(record, column, where)
     if why := text_problem(record, column):
-        raise ValueError(f"{where} {why}; mend the row or leave it out.")
+        mend = "mend the row or leave it out"
+        if isinstance(record[column], list):
+            mend = "write a row for each text of the list, or a column, such as negative_1 and negative_2"
+        raise ValueError(f"{where} {why}; {mend}.")
     text = record[column]
     if text[:2] in ("b'", 'b"') and len(text) > 2 and text[-1] == text[1]:
         warn_once(

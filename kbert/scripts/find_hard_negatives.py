@@ -12,12 +12,13 @@ from kbert.cli import script
 from kbert.cli.closing_output import define_json_flag, print_result
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.experiments.retrieval.hard_negatives import hard_negatives
+from kbert.scripts.training_flags import Checkpoint
 
 POSITIONS = ("run_dir", "pairs_file", "output_file")  # of arguments without a flag
 
 
 def define_flags():
-    declare_flags(hard_negatives)
+    declare_flags(hard_negatives, Checkpoint)
     define_json_flag()
 
 

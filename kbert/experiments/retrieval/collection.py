@@ -13,6 +13,7 @@ from kbert.files.json_values import shown
 from kbert.input_pipelines.json_rows import MissingColumn, require_column
 from kbert.input_pipelines.labelled_files import stream_examples, text_cell
 from kbert.input_pipelines.labels import plain_number
+from kbert.input_pipelines.tables.table_paths import find_format
 
 _COLUMNS = DatasetConfig()
 _MOST_SHOWN = 5
@@ -187,10 +188,13 @@ def _read_judgments(path, queries, queries_file) -> Iterator[tuple[str, str, flo
 
 def _stream(path, dataset, names, read_row, optional=()):
     """What `read_row` makes of each row of a file with columns of these names, which no config changes."""
+    if find_format(path) is None:
+        raise ValueError(f"{path}: cannot tell the format from the name; end it in .jsonl or .tsv.")
     try:
         yield from stream_examples(path, dataset, names, read_row, with_labels=False, optional=optional)
     except MissingColumn as error:
         expected = f"Expected the columns {', '.join(names)}"
         raise ValueError(
-            f"{error.what}\n  {expected}; in a TSV file the first line names them, with tabs between."
+            f"{error.what}\n  {expected}; in a TSV file the first line names them, with tabs between. Files "
+            "of TREC and MS MARCO have no such line: add it, and leave TREC's column of zeros out."
         ) from None

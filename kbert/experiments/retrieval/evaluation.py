@@ -2,6 +2,7 @@
 
 import itertools
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Union
 
@@ -9,7 +10,8 @@ from absl import logging
 
 from kbert import extras
 from kbert.checkpoints import formats
-from kbert.checks import with_checked_arguments
+from kbert.checks import require, with_checked_arguments
+from kbert.cli.warn_once import warn_once
 from kbert.experiments import show_lines
 from kbert.experiments.retrieval import failures, retrievers, search
 from kbert.experiments.retrieval.collection import read_collection
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 DEPTH = 100  # texts that are found for each query
 BM25 = "bm25"  # in the place of a model
+_AS_IT_IS = (None, (), None)  # neither `do_lower_case`, `allow_unmatched` nor `checkpoint` of a model
 
 
 @with_checked_arguments
@@ -35,6 +38,9 @@ def evaluate_retrieval(
     retriever: Union[str, os.PathLike, "LoadedModel"] = BM25,
     vectors_dir: str | os.PathLike | None = None,
     html_file: str | os.PathLike | None = None,
+    checkpoint: str | int | None = None,
+    do_lower_case: bool | None = None,
+    allow_unmatched: Sequence[str] | str = (),
 ) -> dict[str, float]:
     """Judges how well a model finds the relevant texts of queries, by exact search in all texts.
 
@@ -48,6 +54,7 @@ def evaluate_retrieval(
       retriever: what finds the texts for a cross-encoder: "bm25", or a model as `run_dir`.
       vectors_dir: a folder that keeps the vectors of the texts; a stopped evaluation goes on from there.
       html_file: a page to write, with the queries whose relevant texts are not found first.
+      checkpoint, do_lower_case, allow_unmatched: of `run_dir`, as for `kbert.load`.
 
     Returns:
       The means over all judged queries of `ndcg_at_10`, `mrr_at_10`, `map_at_100`, `recall_at_100`,
@@ -76,7 +83,8 @@ def evaluate_retrieval(
         files = map(Path, (corpus_file, queries_file, qrels_file))
         check_output_file(Path(html_file), [*files, *kept], overwrite=True)
     collection = read_collection(Path(corpus_file), Path(queries_file), Path(qrels_file))
-    ranking = _ranking(make_retriever(run_dir, retriever, vectors_dir), collection)
+    reading = (do_lower_case, allow_unmatched or (), checkpoint)
+    ranking = _ranking(make_retriever(run_dir, retriever, vectors_dir, reading), collection)
     every = search.scores_of_queries(ranking, collection.judgments)
     metrics = ranking_scores.means(every) | _baselines(run_dir, collection)
     metrics |= {"num_queries": len(collection.queries), "num_texts": len(collection.texts)}
@@ -86,14 +94,26 @@ def evaluate_retrieval(
     return metrics
 
 
-def make_retriever(model, first=BM25, vectors_dir=None):
+def make_retriever(model, first=BM25, vectors_dir=None, reading=_AS_IT_IS):
     """The retriever of a model, see `evaluate_retrieval`.
+
+    Args:
+      model: a path, a name, or a loaded model.
+      first: what finds the texts for a cross-encoder.
+      vectors_dir: a folder for vectors.
+      reading: `do_lower_case`, `allow_unmatched` and `checkpoint` of the model.
 
     Raises:
       ValueError: for a model that was trained for other answers than vectors or a number for a pair; for a
-        `first` or a `vectors_dir` that the model has no use for.
+        `first`, a `vectors_dir` or a `reading` that the model has no use for.
     """
-    loaded = None if model == BM25 else as_loaded(model)
+    require(
+        model != BM25 or reading == _AS_IT_IS,
+        "checkpoint, do_lower_case and allow_unmatched are of a model, and BM25 is none; leave them out.",
+    )
+    if model == BM25 and Path(BM25).exists():
+        warn_once(f"{BM25} is the ranking function; the folder of this name is ./{BM25}.")
+    loaded = None if model == BM25 else as_loaded(model, reading)
     if loaded and loaded.task.serving is not None and "prediction" in loaded.task.serving.answers:
         loaded.rank("", [])  # refuses a number of a single text, before the search
         return retrievers.RerankingRetriever(loaded, make_retriever(first, vectors_dir=vectors_dir))
@@ -119,12 +139,14 @@ def _require_vectors(loaded):
         )
 
 
-def as_loaded(model):
+def as_loaded(model, reading=_AS_IT_IS):
     """The model of a path or a run, whose weights are read when they are needed; one that is loaded as it is.
-    ValueError for anything else."""
+    ValueError for anything else. `reading` is that of `make_retriever`."""
     if isinstance(model, str | os.PathLike):
-        return loading.open_any(model)
-    return model if isinstance(model, text_answers.TextAnswers) else loading.open_model(model)
+        return loading.open_any(model, *reading)
+    if isinstance(model, text_answers.TextAnswers) and reading == _AS_IT_IS:
+        return model
+    return loading.open_model(model, *reading)
 
 
 def _ranking(retriever, collection):

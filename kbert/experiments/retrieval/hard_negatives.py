@@ -8,6 +8,7 @@ import json
 import math
 import os
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Union
 
@@ -53,6 +54,9 @@ def hard_negatives(
     text_pair: str = "text_pair",
     vectors_dir: str | os.PathLike | None = None,
     overwrite: bool = False,
+    checkpoint: str | int | None = None,
+    do_lower_case: bool | None = None,
+    allow_unmatched: Sequence[str] | str = (),
 ) -> int:
     """Writes a row of each pair with texts that are like its query and not among its positives, nor one of
     these with a title, or in other capitals or blanks.
@@ -83,6 +87,7 @@ def hard_negatives(
       text_pair: the column of the positives.
       vectors_dir: a folder that keeps the vectors of the texts; a stopped search goes on from there.
       overwrite: replace an `output_file` that exists.
+      checkpoint, do_lower_case, allow_unmatched: of `run_dir`, as for `kbert.load`.
 
     Returns:
       The number of rows.
@@ -133,7 +138,8 @@ def hard_negatives(
             f"range_min={range_min} and range_max={range_max} leave fewer texts than num_negatives="
             f"{num_negatives}; raise range_max, or lower the others."
         )
-    retriever = make_retriever(run_dir, vectors_dir=vectors_dir)
+    reading = (do_lower_case, allow_unmatched or (), checkpoint)
+    retriever = make_retriever(run_dir, vectors_dir=vectors_dir, reading=reading)
     judge = None if cross_encoder is None else as_loaded(cross_encoder)
     if isinstance(retriever, retrievers.RerankingRetriever):
         if judge:

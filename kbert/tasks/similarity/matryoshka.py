@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kbert.checks import require
+from kbert.cli.warn_once import warn_once
 from kbert.config.pooling_config import require_dimensions
 from kbert.tasks.task import ALL_REPLICAS
 
@@ -36,7 +37,14 @@ def _cut(outputs, dimensions):
 
 
 def require_dims(dims: tuple[int, ...], width: int | None = None):
-    """Raises ValueError for lengths that vectors of this width do not have; None is any width."""
+    """Raises ValueError for lengths that vectors of this width do not have; None is any width. Warns where
+    the whole vectors, which scores and answers are of, are not trained."""
     require(len(set(dims)) == len(dims), f"matryoshka_dims={list(dims)} has a number twice.")
     for dimensions in dims:
         require_dimensions("matryoshka_dims", dimensions, width)
+    if dims and width and width not in dims:
+        warn_once(
+            f"matryoshka_dims={list(dims)}: the vectors have {width} numbers, and those after the first "
+            f"{max(dims)} are not trained, though scores and answers are of all. Add {width}, or ask for "
+            f"dimensions={max(dims)}."
+        )

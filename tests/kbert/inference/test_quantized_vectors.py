@@ -37,6 +37,16 @@ def test_matrices_of_tokens_share_their_ranges():
     np.testing.assert_array_equal(calibrated, found[0])
 
 
+def test_ranges_of_few_vectors_are_warned_of(caplog):
+    """Of two vectors every number is an end of its range."""
+    many = np.random.default_rng(2).normal(size=(100, 13)).astype(np.float32)
+    quantize_embeddings(VECTORS[:2], "int8", calibration_embeddings=many)
+    quantize_embeddings(VECTORS[:2], "binary")
+    assert not caplog.text
+    quantize_embeddings(VECTORS[:2], "int8")
+    assert "The ranges are those of 2 vectors" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [

@@ -16,6 +16,7 @@ from kbert.input_pipelines.labelled_files import (
     read_rows,
     stream_records,
     stream_rows,
+    text_cell,
 )
 from tests.kbert.input_pipelines.tables.written_tables import write_parquet
 
@@ -143,6 +144,11 @@ def test_a_labelled_row_without_any_text_is_refused(write, dataset, name, conten
     with pytest.raises(ValueError, match=f"{place}; mend the row or leave it out."):
         list(stream_records(path, dataset, (dataset.text,)))
     assert list(stream_records(path, dataset, (dataset.text,), with_labels=False))  # it has an answer
+
+
+def test_a_list_in_a_column_of_texts_is_told_how_to_be_written():
+    with pytest.raises(ValueError, match="a JSON list as 'pos', not a string; write a row for each text of"):
+        text_cell({"pos": ["a", "b"]}, "pos", "line 1")
 
 
 def test_rows_are_read_as_they_are_asked_for(write):

@@ -32,8 +32,8 @@ CORPUS = [text() for _ in range(40)] + [PAIRS[2][0]]
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
-    monkeypatch.setattr(mining, "make_retriever", lambda model, vectors_dir=None: VectorRetriever(model))
-    monkeypatch.setattr(mining, "as_loaded", lambda model: model)
+    monkeypatch.setattr(mining, "make_retriever", lambda model, **_: VectorRetriever(model))
+    monkeypatch.setattr(mining, "as_loaded", lambda model, *_: model)
     rows = (json.dumps({"text": query, "text_pair": positive}) for query, positive in PAIRS)
     (tmp_path / "pairs.jsonl").write_text("".join(f"{row}\n" for row in rows))
     rows = (json.dumps({"_id": str(n), "text": text}) for n, text in enumerate(CORPUS))
@@ -123,7 +123,7 @@ def test_a_cross_encoders_own_numbers_are_written_and_its_activation_chooses(
     ]
     if finds_itself:
         retriever = RerankingRetriever(judge, VectorRetriever(LetterVectors()))
-        monkeypatch.setattr(mining, "make_retriever", lambda model, vectors_dir=None: retriever)
+        monkeypatch.setattr(mining, "make_retriever", lambda model, **_: retriever)
     named = {} if finds_itself else {"cross_encoder": judge}
     rows = mine(files, num_negatives=2, range_max=60, relative_margin=0.05, **named)
     of_sigmoids = LetterVectors()
@@ -150,7 +150,7 @@ def test_a_cross_encoder_scores_positives_that_its_first_retriever_misses(files,
             return best
 
     retriever = RerankingRetriever(LetterVectors(), Misses(LetterVectors()))
-    monkeypatch.setattr(mining, "make_retriever", lambda model, vectors_dir=None: retriever)
+    monkeypatch.setattr(mining, "make_retriever", lambda model, **_: retriever)
     rows = mine(files, num_negatives=1, range_max=60, relative_margin=0.05)
     assert rows
     for row in rows:
@@ -192,7 +192,7 @@ def test_a_document_is_one_text_with_its_title(files, caplog):
 
 def test_two_cross_encoders_are_refused(files, monkeypatch):
     retriever = RerankingRetriever(LetterVectors(), VectorRetriever(LetterVectors()))
-    monkeypatch.setattr(mining, "make_retriever", lambda model, vectors_dir=None: retriever)
+    monkeypatch.setattr(mining, "make_retriever", lambda model, **_: retriever)
     with pytest.raises(ValueError, match="is a cross-encoder, as cross_encoder=.* leave the other out"):
         mine(files, cross_encoder=LetterVectors())
 

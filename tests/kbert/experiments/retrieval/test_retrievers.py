@@ -161,15 +161,30 @@ def test_a_model_that_compares_no_texts_is_refused(finetuned_run, pretraining_ru
     with pytest.raises(ValueError, match="received a dict as the model; expected a path or name"):
         evaluation.make_retriever({})
     monkeypatch.undo()
+    chosen = evaluation.as_loaded(pretraining_run.path, (None, (), 6))
+    assert chosen.checkpoint.name == "step-00000006"
+    with pytest.raises(ValueError, match="checkpoint=6 says how a model is loaded, but this one is taken"):
+        evaluation.as_loaded(chosen, (None, (), 6))
     of_one_text = random_task_model(SequenceRegression(takes_pairs=False))
     with pytest.raises(ValueError, match="sequence_regression; rank takes one that gives a pair"):
         evaluation.make_retriever(of_one_text)
 
 
+def test_a_folder_of_the_name_of_bm25_is_said(tmp_path, monkeypatch, caplog):
+    monkeypatch.chdir(tmp_path)
+    evaluation.make_retriever("bm25")
+    assert not caplog.text
+    (tmp_path / "bm25").mkdir()
+    evaluation.make_retriever("bm25")
+    assert "the folder of this name is ./bm25" in caplog.text
+
+
 def test_what_a_retriever_has_no_use_for_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(evaluation, "as_loaded", lambda model: LetterVectors())
+    monkeypatch.setattr(evaluation, "as_loaded", lambda model, *_: LetterVectors())
     with pytest.raises(ValueError, match="retriever=other is for a cross-encoder"):
         evaluation.make_retriever("letters", "other")
+    with pytest.raises(ValueError, match="checkpoint, do_lower_case and allow_unmatched are of a model"):
+        evaluation.make_retriever("bm25", reading=(None, (), "best"))
     with pytest.raises(ValueError, match="vectors_dir=.* keeps vectors"):
         evaluation.make_retriever("bm25", vectors_dir=tmp_path)
     (tmp_path / "file").write_text("")

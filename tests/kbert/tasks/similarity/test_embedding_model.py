@@ -125,6 +125,25 @@ def test_ranked_texts_have_the_prompts_of_queries_and_documents(text_inputs, cap
     assert "the tokens of the model's prompts do not count" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("prompts", "default", "is_said"),
+    [
+        ({"search_query": "q: ", "search_document": "d: "}, None, True),
+        ({"search_query": "q: ", "query": "", "document": ""}, None, True),  # as sentence-transformers adds
+        ({"search_query": "q: "}, "search_query", False),
+        ({"query": "q: ", "sts": "s: "}, None, False),
+        ({"query": "", "document": ""}, None, False),
+    ],
+)
+def test_prompts_of_other_names_than_a_task_are_said(prompts, default, is_said, caplog):
+    pooling = PoolingConfig(prompts=prompts, default_prompt_name=default)
+    pooling.prompt_name(None)
+    assert not caplog.text
+    pooling.prompt_name("query")
+    pooling.prompt_name("document")
+    assert caplog.text.count("none is called query or document") == is_said
+
+
 def test_tokens_of_the_default_prompt_do_not_count_in_training(encoder, batch):
     task = CosineSimilarity().with_pooling(
         dataclasses.replace(PROMPTED, mode="mean", truncate_dim=None, dense=())

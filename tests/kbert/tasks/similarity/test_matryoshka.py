@@ -8,6 +8,7 @@ from kbert.config import DatasetConfig
 from kbert.encoder import BertEncoder
 from kbert.features import TARGET_FEATURE
 from kbert.tasks.similarity.cosine_similarity import CosineSimilarity
+from kbert.tasks.similarity.matryoshka import require_dims
 from kbert.tasks.similarity.multiple_negatives_ranking import MultipleNegativesRanking
 from tests.conftest import mostly_long, tiny_encoder_config, tiny_finetuning_config
 from tests.kbert.checkpoints.hugging_face.test_sentence_transformers import golden
@@ -102,3 +103,11 @@ def test_vectors_of_other_kinds_are_not_cut(name):
     loaded = kbert.load(golden(name)[0])
     with pytest.raises(ValueError, match="dimensions are of one vector for each text"):
         loaded.embed("a", dimensions=4)
+
+
+def test_whole_vectors_that_are_not_trained_are_said(caplog):
+    require_dims((8, 32), 32)
+    require_dims((), 32)
+    assert not caplog.text
+    require_dims((8, 16), 32)
+    assert "matryoshka_dims=[8, 16]: the vectors have 32 numbers, and those after the first 16" in caplog.text
