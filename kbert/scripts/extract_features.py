@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
+from absl import logging
+
 from kbert.bounds import Bounds
 from kbert.checkpoints import formats
 from kbert.cli import script
@@ -161,9 +163,20 @@ def write_features(
     own_pooling: Any = pooling or "none"
     if pooling is None and model.own_pooling:
         own_pooling, layers = model.own_pooling, layers or [-1]
+        _warn_of_prompts(model.vectors)
     last_layers = [-1 - layer for layer in range(min(_NUM_LAYERS, model.config.num_hidden_layers))]
     extractor = feature_extractor.FeatureExtractor(model, layers or last_layers, own_pooling, combine)
     extract_features(extractor, input_file, output_file, output_format, batch_size, overwrite)
+
+
+def _warn_of_prompts(vectors):
+    prompted = [name for name, prompt in vectors.prompts.items() if prompt]
+    if prompted and not vectors.prompt():
+        logging.warning(
+            "No prompt stands before the texts, but the model has %s: for the vectors that a search compares "
+            'ask in Python, by kbert.load(...).embed(texts, task="document") or prompt_name.',
+            ", ".join(prompted),
+        )
 
 
 def define_flags():

@@ -185,15 +185,18 @@ def test_the_default_prompt_stands_once_before_each_text():
 
 @pytest.mark.long
 @pytest.mark.parametrize("length", [10, 24])
-def test_vectors_of_a_file_are_those_of_embed_at_every_length(length, tmp_path):
-    """Texts beyond the model's own length are cut where `embed` and exports cut them."""
-    loaded, _ = random_model(max_seq_length=length, own_pooling=PoolingConfig("mean", True))
+def test_vectors_of_a_file_are_those_of_embed_at_every_length(length, tmp_path, caplog):
+    """Texts beyond the model's own length are cut where `embed` and exports cut them; a prompt that a search
+    would put before them is said."""
+    prompts = {"query": "the ", "document": ""} if length == 10 else {"query": "", "document": ""}
+    loaded, _ = random_model(max_seq_length=length, own_pooling=PoolingConfig("mean", True, prompts=prompts))
     loaded.save(tmp_path / "model", "hugging_face")
     texts = ["jump", "walk the a play " * 20]
     (tmp_path / "texts.txt").write_text("\n".join(texts))
     write_features(tmp_path / "model", tmp_path / "texts.txt", tmp_path / "vectors.npz")
     vectors = np.load(tmp_path / "vectors.npz")["values"][:, 0]
     np.testing.assert_allclose(vectors, kbert.load(tmp_path / "model").embed(texts), atol=1e-5)
+    assert ("No prompt stands before the texts, but the model has query:" in caplog.text) == (length == 10)
 
 
 def test_json_lines_are_compressed_as_the_name_says(model, input_file, tmp_path):
