@@ -101,7 +101,7 @@ class VectorsConfig:
         if task is None:
             return name
         known = {TEXT_TASKS[0], *DOCUMENT_PROMPTS} & set(self.prompts)
-        if not any(self.prompts[one] for one in known):
+        if not any(self.prompts[known_name] for known_name in known):
             self._warn_of_other_names()
         if not known:
             return None

@@ -146,8 +146,8 @@ class SequenceClassification(SequenceTask):
         if len(self.labels) <= _MOST_CONFUSED:
             table = {"confusion": (ops.matmul(ops.transpose(counted), predicted), ops.zeros(()))}
         else:
-            each = (counted * predicted, predicted * weights[:, None], counted)
-            table = {"counts": (ops.stack([ops.sum(one, axis=0) for one in each]), ops.zeros(()))}
+            rows = (counted * predicted, predicted * weights[:, None], counted)
+            table = {"counts": (ops.stack([ops.sum(counts, axis=0) for counts in rows]), ops.zeros(()))}
         if self.settings.threshold is None:
             is_right = correct(outputs["logits"], batch[LABEL_FEATURE])
         else:
