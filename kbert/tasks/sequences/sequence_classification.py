@@ -28,7 +28,7 @@ class _Page(Page):
         labels, sections = self.task.labels, []
         if "confusion" in metrics:
             sections = [confusion_section(labels, metrics["confusion"], "examples")]
-        return [*sections, scores_by_label(labels, *_counts_of(metrics))]
+        return [*sections, scores_by_label(labels, *_label_counts(metrics))]
 
     def example_sections(self, examples, predictions, most_examples):
         """See `one_label_sections`."""
@@ -161,7 +161,7 @@ class SequenceClassification(SequenceTask):
             name, table = "confusion", np.asarray(means.pop("confusion"), np.float64)
         else:
             name, table = "label_counts", np.asarray(means.pop("counts"), np.float64).T
-        counts = _counts_of({name: table})
+        counts = _label_counts({name: table})
         if len(self.labels) == 2:
             f1 = precision_recall_f1(*(float(values[self._positive_id]) for values in counts)).f1
         else:
@@ -176,7 +176,7 @@ class SequenceClassification(SequenceTask):
 
     def report(self, metrics):
         """Scores of each label; of few labels also how often each was predicted where it was true."""
-        rows = label_rows("label", self.labels, zip(*_counts_of(metrics), strict=True))
+        rows = label_rows("label", self.labels, zip(*_label_counts(metrics), strict=True))
         if len(self.labels) > _MOST_COLUMNS:
             return rows
         columns = [self.labels, *metrics["confusion"]]
@@ -184,7 +184,7 @@ class SequenceClassification(SequenceTask):
         return [[row[0], *map(str, c), *row[1:]] for c, row in zip(columns, rows, strict=True)]
 
 
-def _counts_of(metrics):
+def _label_counts(metrics):
     """How often each label was right, predicted and true: three arrays of shape (labels,)."""
     if "confusion" not in metrics:
         return np.asarray(metrics["label_counts"]).T
