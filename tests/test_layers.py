@@ -23,7 +23,7 @@ LAYERS = (
     ("kbert.files", "kbert.shipped_configs", "kbert.cli.commands", "kbert.cli.progress", "kbert.cli.signals"),
     (
         *("kbert", "kbert.bounds", "kbert.cores", "kbert.extras", "kbert.forked", "kbert.late_tensorflow"),
-        "kbert.cli.warn_once",
+        *("kbert.cli.shares", "kbert.cli.warn_once"),
     ),
     ("kbert.late_modules",),
 )

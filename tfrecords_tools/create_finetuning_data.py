@@ -22,6 +22,7 @@ from kbert.checks import require_single, with_checked_arguments
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import Progress
+from kbert.cli.shares import held_shares, say_shares
 from kbert.config import DRAWN_ROWS, DatasetConfig, FinetuningConfig, FlagOverride, load_config, to_dict
 from kbert.features import LABEL_FEATURE
 from kbert.input_pipelines.records.record_folders import require_records
@@ -204,11 +205,14 @@ def _write(job, rows, pool, shards, counted, progress):
     batches = byte_batches(
         rows, _CHARACTERS_AT_ONCE, size=lambda row: max(_characters(row), _LEAST_CHARACTERS_OF_ROW)
     )
-    for records, new_counts in pool.map(functools.partial(encode_rows, job), batches):
-        shards.write(records)
-        counted.merge(new_counts)
-        progress.report(int(counted.counts[_SOURCE_EXAMPLES][0]))
+    with held_shares() as held:
+        for records, new_counts, shares in pool.map(functools.partial(encode_rows, job), batches):
+            shards.write(records)
+            counted.merge(new_counts)
+            say_shares(shares)
+            progress.report(int(counted.counts[_SOURCE_EXAMPLES][0]))
     progress.report_end()
+    say_shares(held)
     return counted
 
 
@@ -226,14 +230,15 @@ class Job:
         return hash((self.task, self.max_seq_length))
 
 
-def encode_rows(job: Job, rows: list) -> "tuple[list[bytes], RecordStatistics]":
-    """Rows -> serialized examples in the same order, and their statistics."""
+def encode_rows(job: Job, rows: list) -> "tuple[list[bytes], RecordStatistics, dict]":
+    """Rows -> serialized examples in the same order, their statistics, and what is to be said of them."""
     import numpy as np
 
     task, vocabulary, features, text_inputs = _tools(job)
     # Training on records cannot check the examples any more: it does not see them.
     task.check_examples(rows, job.max_seq_length)
-    columns = task.examples_to_features(rows, text_inputs).features
+    with held_shares() as shares:
+        columns = task.examples_to_features(rows, text_inputs).features
     for name, values in columns.items():
         if not np.isfinite(values).all():
             raise ValueError(
@@ -246,7 +251,7 @@ def encode_rows(job: Job, rows: list) -> "tuple[list[bytes], RecordStatistics]":
     labels = columns.get(LABEL_FEATURE)
     if labels is not None and labels.ndim == 1:
         counted.add({_CHANGES: np.array([np.count_nonzero(labels[1:] != labels[:-1])])})
-    return tfrecord_files.encode_examples(columns, features), counted
+    return tfrecord_files.encode_examples(columns, features), counted, shares
 
 
 @functools.lru_cache(maxsize=1)

@@ -2,13 +2,12 @@
 
 import numpy as np
 import tensorflow as tf
-from absl import logging
 
 from kbert.cli.progress import Progress
+from kbert.cli.shares import say_share
 from kbert.input_pipelines.batches import Rows
 from kbert.input_pipelines.distinct_batches import DistinctBatches
 from kbert.input_pipelines.epochs import endless_epochs, own_rows
-from kbert.tokenization.text_inputs import TextInputs
 
 _ROWS_AT_ONCE = 2048
 
@@ -18,8 +17,8 @@ def tokenize_rows(rows, text_inputs) -> dict[str, np.ndarray]:
 
     Args:
       rows: a list of `LabelledText`.
-      text_inputs: a `TextInputs`, or another function from string tensors `text`, `text_pair` (or None) to
-        the encoder inputs, int32 of shape [batch, max_seq_length].
+      text_inputs: a `TextInputs`, or what reads long texts in another way, with its `rows`, `left_out` and
+        `max_seq_length`.
 
     Returns:
       dict name -> int32 array of shape [rows, max_seq_length].
@@ -29,18 +28,12 @@ def tokenize_rows(rows, text_inputs) -> dict[str, np.ndarray]:
         batch = rows[start : start + _ROWS_AT_ONCE]
         pairs = None if batch[0].text_pair is None else tf.constant([row.text_pair for row in batch])
         texts = tf.constant([row.text for row in batch])
-        if isinstance(text_inputs, TextInputs):
-            features, truncated = text_inputs.rows(texts, pairs, pad_to_longest=False)
-            num_cut += int(np.sum(truncated))
-        else:
-            features = text_inputs(texts, pairs)
+        features, truncated = text_inputs.rows(texts, pairs, pad_to_longest=False)
+        num_cut += int(np.sum(truncated))
         packed.append(features)
         progress.report(start + len(batch))
-    if num_cut:
-        logging.info(
-            "%s of %s texts (%.2g%%) are longer than max_seq_length=%d tokens, and are cut at the end.",
-            f"{num_cut:,}", f"{len(rows):,}", 100 * num_cut / len(rows), text_inputs.max_seq_length,
-        )  # fmt: skip
+    what = f"are longer than max_seq_length={text_inputs.max_seq_length} tokens, and {text_inputs.left_out}."
+    say_share(num_cut, len(rows), "texts", what)
     return {name: np.concatenate([features[name].numpy() for features in packed]) for name in packed[0]}
 
 

@@ -34,9 +34,12 @@ def require_stride(max_seq_length: int, doc_stride: int | None):
 
 
 class _LongTextInputs:
-    """What both ways of reading long texts share; `_read` is theirs."""
+    """What both ways of reading long texts share; `_read` and `left_out` are theirs."""
+
+    left_out: str
 
     def __init__(self, text_inputs: TextInputs):
+        self.max_seq_length = text_inputs.max_seq_length
         self._tokenizer = text_inputs.tokenizer
         self._packer = SegmentPacker(text_inputs.vocabulary, text_inputs.max_seq_length)
         self._room, self._pair_room = (
@@ -46,9 +49,9 @@ class _LongTextInputs:
     def __call__(self, text, text_pair=None, pad_to_longest=False) -> dict:
         return self._read(text, text_pair, pad_to_longest).features
 
-    def rows(self, text, text_pair=None) -> TextRows:
-        """As a call with `pad_to_longest`, with what stands in no row."""
-        return self._read(text, text_pair, pad_to_longest=True)
+    def rows(self, text, text_pair=None, pad_to_longest=True) -> TextRows:
+        """As a call, by default with `pad_to_longest`, with what stands in no row."""
+        return self._read(text, text_pair, pad_to_longest)
 
     def _read(self, text, text_pair, pad_to_longest) -> TextRows:
         raise NotImplementedError
@@ -75,6 +78,8 @@ class HeadAndTailInputs(_LongTextInputs):
 
     Reference: arXiv 1905.05583, section 5.3.1, for single texts of 510 pieces.
     """
+
+    left_out = "lose their middle"
 
     def _read(self, text, text_pair, pad_to_longest):
         first, lengths = self._pieces(text)
@@ -111,6 +116,8 @@ class WindowInputs(_LongTextInputs):
     Raises:
       ValueError: as `require_windows` does.
     """
+
+    left_out = "their first text is cut: windows are of the second one, so swap them if the first is longer"
 
     def __init__(self, text_inputs, doc_stride: int | None = None):
         require_windows(text_inputs.max_seq_length, doc_stride)

@@ -46,6 +46,7 @@ class TextInputs:
     Attributes:
       vocabulary, max_seq_length: as given.
       tokenizer: the `WordPieceTokenizer`, or that of another kind.
+      left_out: what becomes of texts that are too long, for messages.
 
     Returns:
       dict of int32 tensors of shape [batch, length]: input_ids, input_mask, segment_ids.
@@ -58,6 +59,8 @@ class TextInputs:
       >>> inputs["input_ids"].numpy().tolist()
       [[2, 5, 6, 3, 0, 0], [2, 1, 3, 0, 0, 0]]
     """
+
+    left_out = "are cut at the end"
 
     def __init__(self, vocabulary: BaseVocabulary, max_seq_length: int):
         self.vocabulary = vocabulary

@@ -97,6 +97,16 @@ def test_records_read_back_are_the_features_of_live_text(tmp_path, name, path, c
 # ------------------------------------------------------------------------------ what is written
 
 
+def test_what_is_cut_is_said_once_of_all_parts(make, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(script, "_CHARACTERS_AT_ONCE", 100)
+    monkeypatch.setattr(script, "_LEAST_CHARACTERS_OF_ROW", 1)
+    path = write_labelled_file(tmp_path / "train.tsv", 30)
+    with caplog.at_level("INFO", logger="absl"):
+        make(path, config=tiny_finetuning_config(max_seq_length=5))
+    (said,) = [message for message in caplog.messages if "are longer than max_seq_length=5" in message]
+    assert re.match(r"\d\d of 30 texts \(", said)
+
+
 def test_the_manifest_says_what_the_records_are(make, labelled_files, tmp_path):
     manifest = read_manifest(make(labelled_files[0], num_shards=3))
     assert manifest.kind == "sequence_classification" and manifest.num_examples == 40

@@ -25,7 +25,7 @@ from kbert.tasks.question_answering.span_answers import (
     write_answers,
 )
 from kbert.tasks.question_answering.span_serving import SpanServing
-from kbert.tasks.question_answering.windows import WindowMaker, window_rows
+from kbert.tasks.question_answering.windows import WindowMaker, say_lost_answers, window_rows
 from kbert.tasks.task import CheckpointKind, ExampleFeatures, SoftTarget, Task
 from kbert.tokenization import window_packer
 from kbert.tokenization.vocabulary import require_wordpiece
@@ -120,7 +120,9 @@ class QuestionAnswering(Task):
         """
         self.check_examples(examples, text_inputs.max_seq_length)
         self._vocabulary = text_inputs.vocabulary
-        return ExampleFeatures(*window_rows(examples, self.window_maker(text_inputs)))
+        features, owners = window_rows(examples, self.window_maker(text_inputs))
+        say_lost_answers(examples, features, owners, self.settings)
+        return ExampleFeatures(features, owners)
 
     def check_examples(self, examples, max_seq_length):
         """Refuses a length without room for the text, and questions without an answer unless the settings say

@@ -4,10 +4,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from absl import logging
 
 from kbert.cli.progress import Progress
+from kbert.cli.shares import say_share
 from kbert.features import MAX_CONTEXT, PIECE_OFFSETS, SPAN_FEATURES
 from kbert.late_tensorflow import tf
+from kbert.tasks.question_answering.settings import QuestionAnsweringSettings
 from kbert.tasks.question_answering.squad_files import Question
 from kbert.tokenization import window_packer
 from kbert.tokenization.character_classes import WHITE_SPACE
@@ -57,6 +60,7 @@ class WindowMaker:
 
     def __init__(self, text_inputs, doc_stride: int, max_query_length: int):
         self._tokenizer = text_inputs.tokenizer
+        self.max_query_length = max_query_length
         self._packer = window_packer.WindowPacker(
             text_inputs.vocabulary, text_inputs.max_seq_length, doc_stride, max_query_length
         )
@@ -73,7 +77,7 @@ class WindowMaker:
         offsets = tf.stack(
             [_at(starts, windows.owners, positions), _at(ends, windows.owners, positions)], axis=-1
         )
-        truncated = queries.row_lengths() > self._packer.max_query_length
+        truncated = queries.row_lengths() > self.max_query_length
         return ContextWindows(
             windows.features, windows.owners, offsets, window_packer.has_max_context(windows), truncated
         )
@@ -96,7 +100,7 @@ def window_rows(questions: Sequence[Question], make_windows: WindowMaker) -> tup
     Returns:
       (name -> int32 array of shape [windows, ...], owners as int32 array of shape [windows]).
     """
-    batches, owners, progress = [], [], Progress("Tokenized", "questions", len(questions))
+    batches, owners, num_cut, progress = [], [], 0, Progress("Tokenized", "questions", len(questions))
     for first in range(0, len(questions), _QUESTIONS_AT_ONCE):
         batch = questions[first : first + _QUESTIONS_AT_ONCE]
         windows = _make_windows(batch, make_windows)
@@ -107,9 +111,52 @@ def window_rows(questions: Sequence[Question], make_windows: WindowMaker) -> tup
         features |= _positions(batch, own, features[PIECE_OFFSETS], features[MAX_CONTEXT])
         batches.append(features)
         owners.append(own + first)
+        num_cut += int(windows.truncated.numpy().sum())
         progress.report(first + len(batch))
+    what = f"are longer than max_query_length={make_windows.max_query_length} tokens, and are cut at the end."
+    say_share(num_cut, len(questions), "questions", what)
     features = {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}
     return features, np.concatenate(owners)
+
+
+def say_lost_answers(
+    questions: Sequence[Question], features: dict, owners: np.ndarray, settings: QuestionAnsweringSettings
+):
+    """Warns of windows that do not overlap, and of right answers that a model can never give: no window in
+    which they may begin holds them whole, or they are too long. See `best_spans`.
+
+    Args:
+      questions, features, owners: those of `window_rows`.
+      settings: say `doc_stride` and `max_answer_length`.
+    """
+    starts, ends = (features[name] for name in SPAN_FEATURES)
+    may_begin = features[MAX_CONTEXT][np.arange(len(owners)), starts] > 0  # at [CLS] none may
+    is_full_step = (features[PIECE_OFFSETS][..., 0] >= 0).sum(axis=1) <= settings.doc_stride
+    has_answer = np.array([bool(question.answers) for question in questions])
+
+    def say(are_so, what):
+        say_share(np.sum(are_so), len(questions), "questions", f"{what}.", logging.WARNING)
+
+    def any_window(are_so):
+        return np.bincount(owners[are_so], minlength=len(questions)) > 0
+
+    mend = f"set a smaller doc_stride than {settings.doc_stride}"
+    say(
+        any_window(np.append((owners[1:] == owners[:-1]) & is_full_step[:-1], False)),
+        f"come in windows that do not overlap, and an answer on an edge is whole in none; {mend}",
+    )
+    length = features["input_ids"].shape[1]
+    say(
+        has_answer & ~any_window(may_begin),
+        "have a first right answer that can never be given: no window in which it may begin holds it whole; "
+        f"{mend}, or a larger max_seq_length than {length}",
+    )
+    longest = settings.max_answer_length
+    say(
+        any_window(may_begin & (ends - starts >= longest)),
+        f"have a first right answer of more than max_answer_length={longest} tokens, which can never be "
+        "given; set it larger",
+    )
 
 
 def _make_windows(questions, make_windows):

@@ -10,6 +10,7 @@ from kbert.input_pipelines.batches import training_batches, trim_padding
 from kbert.input_pipelines.epochs import endless_epochs, pad_last_batch
 from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.input_pipelines.text_reader import RowsInMemory
+from kbert.tokenization.long_texts import HeadAndTailInputs, WindowInputs
 from kbert.tokenization.text_inputs import TextInputs
 
 ROWS = 23
@@ -107,7 +108,7 @@ def test_tokenize_rows_is_the_tokenizer_row_by_row(vocabulary, pairs, caplog):
     text_inputs = TextInputs(vocabulary, 12)
     with caplog.at_level("INFO", logger="absl"):
         features = text_reader.tokenize_rows(rows, text_inputs)
-    cut = "3 of 7 texts (43%)" if pairs else "2 of 7 texts (29%)"
+    cut = "3 of 7 texts (42.9%)" if pairs else "2 of 7 texts (28.6%)"
     said = f"{cut} are longer than max_seq_length=12 tokens, and are cut at the end."
     assert said in [record.getMessage() for record in caplog.records]
     for index, row in enumerate(rows):
@@ -115,3 +116,16 @@ def test_tokenize_rows_is_the_tokenizer_row_by_row(vocabulary, pairs, caplog):
         for name, value in single.items():
             np.testing.assert_array_equal(features[name][index], value[0])
             assert features[name].dtype == np.int32
+
+
+@pytest.mark.parametrize(
+    ("reader", "left_out"),
+    [(HeadAndTailInputs, "lose their middle"), (WindowInputs, "their first text is cut")],
+)
+def test_other_ways_to_read_long_texts_say_what_is_in_no_row(vocabulary, reader, left_out, caplog):
+    rows = [LabelledText("play " * 9, "jump " * number, None) for number in (1, 1, 30)]
+    rows.append(LabelledText("play", "jump " * 4, None))
+    with caplog.at_level("INFO", logger="absl"):
+        text_reader.tokenize_rows(rows, reader(TextInputs(vocabulary, 12)))
+    said = f"3 of 4 texts (75%) are longer than max_seq_length=12 tokens, and {left_out}"
+    assert said in caplog.text

@@ -1,6 +1,7 @@
 """Windows of questions: what stands where, and that the right answer comes back character for character."""
 
 import functools
+import re
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kbert.tasks.question_answering.best_spans import Rows, ranked_spans
 from kbert.tasks.question_answering.question_answering import QuestionAnswering
 from kbert.tasks.question_answering.squad_files import Answer, Question
 from kbert.tokenization.text_inputs import TextInputs
@@ -120,6 +122,36 @@ def test_blanks_before_a_question_are_none_of_its_tokens():
     rows = [task.examples_to_features([about("a no", question=f"{blanks}no a?")], inputs)[0]
             for blanks in ("", " \n\u3000 ")]  # fmt: skip
     np.testing.assert_array_equal(*(features["input_ids"] for features in rows))
+
+
+@pytest.mark.parametrize(("doc_stride", "are_apart"), [(4, False), (8, False), (10, True)])
+def test_right_answers_that_no_model_could_give_are_counted(doc_stride, are_apart, caplog):
+    """As many as are no span of the windows."""
+    context, longest = " ".join(LETTERS * 4), 5
+    ends = range(1, len(context) + 1, 2)
+    answers = [(end - length, end) for end in ends for length in range(1, 16, 2) if length <= end]
+    questions = [about(context, answer, str(answer)) for answer in answers]
+    others = [about(context), about("a", question="no a no a no a?")]
+    with caplog.at_level("INFO", logger="absl"):
+        features, owners = features_of(
+            [*questions, *others], 16, doc_stride=doc_stride, max_answer_length=longest
+        )
+    offsets, max_context = features["piece_offsets"][owners == 0], features["max_context"][owners == 0]
+    logits = np.zeros(max_context.shape, np.float32)
+    spans = list(ranked_spans(Rows(logits, logits, offsets, max_context), longest))
+    given = {(offsets[span.window, span.start, 0], offsets[span.window, span.end, 1]) for span in spans}
+    lost = [answer for answer in answers if answer not in given]
+    number = len(questions)
+
+    def said(what):
+        found = re.findall(rf"(\d+) of {number + 2} questions \(.*?%\) {what}", caplog.text)
+        return sum(map(int, found))
+
+    in_no_window = said("have a first right answer that can never be given: no window in which it may begin")
+    too_long = said(f"have a first right answer of more than max_answer_length={longest} tokens")
+    assert in_no_window + too_long == len(lost) and in_no_window and too_long
+    assert said("come in windows that do not overlap") == (number + 1 if are_apart else 0)
+    assert said("are longer than max_query_length=5 tokens, and are cut at the end.") == 1
 
 
 def test_many_questions_are_cut_into_parts_that_change_nothing(monkeypatch):
