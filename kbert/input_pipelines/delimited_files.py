@@ -320,6 +320,7 @@ def delimited_records(
     lines = text_lines(path, dataset.encoding, problems)
     layout = find_layout(lines, path, file_format, dataset, wanted, problems)
     header, short, in_quotes, in_single, cut = layout.header, [], 0, 0, []
+    in_marks = [] if layout.quoted else [header.index(name) for name in columns if name in header]
     require_columns(header, path, columns, dataset, problems)
     least = len(header)
     while least > 1 and not header[least - 1].strip():  # a delimiter at the end of each line
@@ -329,6 +330,7 @@ def delimited_records(
         if len(cells) == len(header):
             joined = "".join(cells)  # first: this is done for every row
             in_quotes += not layout.quoted and '""' in joined and any(map(_is_in_quotes, cells))
+            in_marks = [column for column in in_marks if cells[column][:1] == cells[column][1:][-1:] == '"']
             in_single += "''" in joined and any(_is_in_quotes(cell, "'") for cell in cells)
             if least < len(header) and any(map(str.strip, cells[least:])):
                 cut.append(number)
@@ -344,10 +346,13 @@ def delimited_records(
             problems.add_hint(_hint(cells, layout))
         else:
             yield where, dict(zip(header, cells + [""] * (len(header) - len(cells)), strict=False))
-    if in_quotes:
+    if in_quotes or in_marks:
+        what = f"{in_quotes:,} row(s) have cells in quotation marks, with doubled ones inside"
+        if not in_quotes:
+            what = f"all cells of the column {header[in_marks[0]]!r} stand in quotation marks"
         warn_once(
-            f"{path}: {in_quotes:,} row(s) have cells in quotation marks, with doubled ones inside, as CSV "
-            f"has them; TSV is read without quoting, so all marks are read as text. {_AS_CSV}"
+            f"{path}: {what}, as CSV has them; TSV is read without quoting, so all marks are read as text. "
+            f"{_AS_CSV}"
         )
     if in_single:
         warn_once(

@@ -26,6 +26,8 @@ _CLASSES_ALONE = (
 )
 # Bytes, and scalars of NumPy and PyTorch.
 _PRINTED = re.compile(r"""b'[^']*'|b"[^"]*"|(np\.\w+|tensor|tf\.Tensor|array)\([-\d\['"].*\)""")
+# What SPSS, R and spreadsheets write where a number is missing, far away from the others.
+_FAR_NUMBERS = frozenset((-9999, -999, -99, 99, 999, 9999))
 _TOO_MANY_ONCE = 20  # labels of a file in which none is there twice
 
 
@@ -52,7 +54,8 @@ def with_judged_numbers(
     read: Callable, number_of: Callable, skip_unlabelled: bool, path: str | Path
 ) -> Iterator:
     """Yields the examples of a file of numbers; those that mark rows without one, such as -1 beside 0 to 5,
-    are left out where `skip_unlabelled`, else warned of.
+    are left out where `skip_unlabelled`, else warned of. Warns of those of `_FAR_NUMBERS` that are ten
+    times as far from 0 as all others.
 
     Args:
       read: function that gives the examples, from the first on each time.
@@ -66,8 +69,27 @@ def with_judged_numbers(
         return () if number is None else (_judged_as(number),)
 
     if skip_unlabelled:
-        return without_marks(read, as_labels, path, are_classes=False)
-    return with_judged_labels(read(), as_labels, _warn_of_marks, path)
+        examples = without_marks(read, as_labels, path, are_classes=False)
+    else:
+        examples = with_judged_labels(read(), as_labels, _warn_of_marks, path)
+    return _with_far_numbers_said(examples, number_of, path)
+
+
+def _with_far_numbers_said(examples, number_of, path):
+    far, largest = collections.Counter(), 0.0
+    for example in examples:
+        number = number_of(example)
+        if number in _FAR_NUMBERS:
+            far[number] += 1
+        elif number is not None:
+            largest = max(largest, abs(number))
+        yield example
+    if marks := [number for number in far if abs(number) > 9 * largest > 0]:
+        shown = ", ".join(f"{far[number]:,} of the labels are {number:g}" for number in marks)
+        warn_once(
+            f"{path}: {shown}, and all others at most {largest:g}: does that stand where there is none? "
+            "They are read as numbers; leave these rows out if they have none."
+        )
 
 
 def _judged_as(number) -> str:

@@ -250,7 +250,7 @@ def number_label(record: dict, dataset: DatasetConfig, where: str) -> float:
     column = dataset.label
     require_column(record, column, where)
     value = record[column]
-    require_label(value, dataset, where)
+    require_label(value, dataset, where, are_classes=False)
     number = plain_number(value)
     if number is None:
         raise ValueError(
@@ -330,10 +330,7 @@ _WHOSE_LABEL = {
     bool: "which could be taken for several names of classes; write a string, or 0 and 1",
     dict: "an object; classification expects a string or an integer",
 }
-_MARKED = (
-    "{where} has {label!r} as its label {column!r}, which files have where there is none; give it one, leave "
-    "all such rows out by dataset.skip_unlabelled=true, or list it in dataset.labels if it is a class."
-)
+_GIVE_IT_ONE = "give it one, or leave all such rows out by dataset.skip_unlabelled=true."
 
 
 def _signs_of_none(dataset):
@@ -341,23 +338,22 @@ def _signs_of_none(dataset):
     return SIGNS if dataset.labels else ()
 
 
-def require_label(value, dataset: DatasetConfig, where: str, signs=DASHES):
+def require_label(value, dataset: DatasetConfig, where: str, signs=DASHES, are_classes=True):
     """Raises NoLabel for what stands where there is none; `signs` are what else does, such as `SIGNS`."""
     column = dataset.label
     if value is None or value != value:  # NaN
         raise NoLabel(
-            f"{where} has {_shown(value)} as its label {column!r}, so it has no label; give it one, or leave "
-            "all such rows out by dataset.skip_unlabelled=true."
+            f"{where} has {_shown(value)} as its label {column!r}, so it has no label; {_GIVE_IT_ONE}"
         )
     if not isinstance(value, str) or value in dataset.labels:
         return
     if _is_blank(value):
-        raise NoLabel(
-            f"{where} has no label in column {column!r}; give it one, or leave all such rows out by "
-            "dataset.skip_unlabelled=true."
-        )
+        raise NoLabel(f"{where} has no label in column {column!r}; {_GIVE_IT_ONE}")
     if _sign(value) in (*signs, *_NO_LABEL):
-        raise NoLabel(_MARKED.format(where=where, label=value, column=column))
+        raise NoLabel(
+            f"{where} has {value!r} as its label {column!r}, which files have where there is none; "
+            f"{_GIVE_IT_ONE}{' If it is a class, list it in dataset.labels.' * are_classes}"
+        )
 
 
 def _sign(label):
@@ -409,8 +405,7 @@ def _holds(record, column, where):
     if value is None or value != value or _sign(str(value)) in ("", *SIGNS, *_NO_LABEL):
         raise NoLabel(
             f"{where} has {_shown(value) if str(value).strip() else 'nothing'} in the column {column!r} of 0 "
-            "and 1, so it has no label; give it one, or leave all such rows out by "
-            "dataset.skip_unlabelled=true."
+            f"and 1, so it has no label; {_GIVE_IT_ONE}"
         )
     raise ValueError(
         f"{where} has {_shown(value)} in the column {column!r}; expected 1 where the text has this label, "

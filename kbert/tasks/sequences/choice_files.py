@@ -31,7 +31,8 @@ class ChoiceFiles(Files):
 
         Raises:
           ValueError: when the config names fewer than two columns of choices or another number of labels, a
-            label does not name one of the choices, or labels may mean two of them, see `_RightChoice`.
+            label does not name one of the choices or an empty one, or labels may mean two of them, see
+            `_RightChoice`.
         """
         if len(dataset.choices) < 2:
             raise ValueError(
@@ -54,6 +55,11 @@ class ChoiceFiles(Files):
             if dataset.text_pair:
                 beginning = labelled_files.text_cell(record, dataset.text_pair, where)
                 choices = labelled_files.whole_choices(beginning, choices)
+            if label is not None and not choices[label].strip():
+                raise ValueError(
+                    f"{where}: its label {record[dataset.label]!r} is the choice in "
+                    f"{dataset.choices[label]!r}, which is empty; mend the label or write the choice."
+                )
             return Choices(text, tuple(choices), label)
 
         right = _RightChoice(path)

@@ -22,7 +22,11 @@ _CONLL_U = 10  # columns between tabs; lines with such a number are no words, bu
 _LANGUAGE = re.compile(r"[a-z]{2,3}:(?=.)")
 _NO_WORD = re.compile(r"[0-9]+[-.][0-9]+\t")
 _HEADS_OF_WORDS = ("word", "words", "token", "tokens", "text", "form")
-_HEADS_OF_TAGS = ("tag", "tags", "label", "labels", "ner")
+# Without "ne", a tag of STTS: "Word" may be a name.
+_HEADS_OF_TAGS = frozenset(
+    "tag tags label labels ner ner_tag ner_tags entity bio iob iob2 pos pos_tag pos_tags upos xpos class "
+    "category".split()
+)
 
 
 class FileSentence(NamedTuple):
@@ -190,9 +194,8 @@ def label_column(dataset: DatasetConfig) -> int:
 
 def _require_no_header(words, tags, dataset, where):
     """Raises ValueError for a sentence that begins with names of columns."""
-    if words[0].lower() in (*_HEADS_OF_WORDS, dataset.text.lower()) and tags[0].lower() in (
-        *_HEADS_OF_TAGS,
-        dataset.label.lower(),
+    if words[0].lower() in (*_HEADS_OF_WORDS, dataset.text.lower()) and (
+        tags[0].lower() in _HEADS_OF_TAGS | {dataset.label.lower()}
     ):
         raise ValueError(
             f"{where} looks like a header ({words[0]!r}, {tags[0]!r}); take the line out, or, for a file "

@@ -508,6 +508,37 @@ def test_a_number_in_another_notation_is_told_how_to_write_it(value, mend):
         number_label({"label": value}, DatasetConfig(), "here")
 
 
+@pytest.mark.parametrize(
+    ("numbers", "far"),
+    [
+        (
+            (0.5, 4, -999, 999, -999),
+            "2 of the labels are -999, 1 of the labels are 999, and all others at most 4",
+        ),
+        ((0, 9.5, 99), "1 of the labels are 99, and all others at most 9.5"),
+        ((0, 50, 99, 600, -999), ""),
+        ((99, 99), ""),
+    ],
+)
+def test_numbers_that_mark_rows_without_one_are_warned_of(tmp_path, numbers, far, caplog):
+    path = tmp_path / "rows.csv"
+    path.write_text("text,label\n" + "".join(f"x,{number}\n" for number in numbers))
+    rows = NumberFiles().read_examples(path, DatasetConfig())
+    assert [row.label for row in rows] == list(numbers)
+    assert (f"{path}: {far}" in caplog.text) if far else not caplog.text
+
+
+def test_a_number_that_is_missing_is_no_class():
+    with pytest.raises(
+        NoLabel, match="'nan' .* or leave all such rows out by dataset.skip_unlabelled=true.$"
+    ):
+        number_label({"label": "nan"}, DatasetConfig(), "here")
+    with pytest.raises(
+        NoLabel, match=r"skip_unlabelled=true\. If it is a class, list it in dataset\.labels\.$"
+    ):
+        class_label({"label": "nan"}, DatasetConfig(), "here")
+
+
 def test_minus_one_is_a_number():
     assert number_label({"label": "-1"}, DatasetConfig(skip_unlabelled=True), "here") == -1.0
 

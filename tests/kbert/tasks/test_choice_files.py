@@ -43,6 +43,14 @@ def test_what_names_no_choice_is_refused(tmp_path, label):
     assert (advice in str(error.value)) == (label == "3")
 
 
+def test_an_empty_choice_is_no_right_one(tmp_path):
+    with pytest.raises(
+        ValueError, match="line 3: its label '2' is the choice in 'three', which is empty; mend"
+    ):
+        read(tmp_path, ["0", "2"], "yes,no,")
+    assert read(tmp_path, ["0", "1"], "yes,no,") == [0, 1]
+
+
 def test_labels_are_as_many_as_choices(tmp_path):
     """Read as numbers from 0 each row would have learned the choice behind its own."""
     with pytest.raises(ValueError, match="labels=.* has 2 entries for 3 columns"):

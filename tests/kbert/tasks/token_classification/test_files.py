@@ -541,6 +541,15 @@ def test_a_wrong_row_of_a_word_is_named(tmp_path, row):
         read(write(tmp_path, content, "ner.csv"), **KAGGLE, tag_scheme="none")
 
 
+@pytest.mark.parametrize("header", ["FORM\tUPOS", "Word\tPOS", "Token\tEntity", "word\tcategory"])
+def test_a_header_is_no_word_where_tags_have_no_scheme(tmp_path, header):
+    """NE is a tag of STTS, and Word a name that has it."""
+    words = "Word\tNE\nhilft\tVVFIN\n\n"
+    assert len(read(write(tmp_path, words * 2), tag_scheme="none")) == 2
+    with pytest.raises(ValueError, match="line 1 looks like a header"):
+        read(write(tmp_path, f"{header}\n{words}"), tag_scheme="none")
+
+
 def test_types_that_look_alike_are_refused_and_those_that_may_be_one_are_shown(tmp_path, caplog):
     files, dataset = TokenClassification.files, DatasetConfig()
     path = write(tmp_path, "Ann B-PER\n\nBob B-\u0420ER\n")
