@@ -25,8 +25,8 @@ from kbert.cli.progress import Progress
 from kbert.cli.shares import held_shares, say_shares
 from kbert.config import DRAWN_ROWS, DatasetConfig, FinetuningConfig, FlagOverride, load_config, to_dict
 from kbert.features import LABEL_FEATURE
+from kbert.input_pipelines.records import record_reader
 from kbert.input_pipelines.records.record_folders import require_records
-from kbert.input_pipelines.records.record_reader import SHUFFLE_BUFFER
 from kbert.input_pipelines.tables.table_paths import require_one_split
 from kbert.manifest import Manifest, describe_shards
 from kbert.tasks import TASKS
@@ -271,14 +271,14 @@ def _characters(cell):
 
 def _warn_of_sorted_rows(counts):
     """Warns of labels one after the other in more rows than training shuffles: it would end with the last."""
-    if _CHANGES not in counts or (number := counts["labels"].sum()) <= SHUFFLE_BUFFER:
+    if _CHANGES not in counts or (number := counts["labels"].sum()) <= record_reader.SHUFFLE_BUFFER:
         return
     expected = number * (1 - ((counts["labels"] / number) ** 2).sum())
     if counts[_CHANGES][0] < _SORTED * expected:
         logging.warning(
             "the rows are sorted by label, and training on records shuffles %s at a time: each epoch would "
             "end with the last labels alone. Make records for training with --shuffle.",
-            f"{SHUFFLE_BUFFER:,}",
+            f"{record_reader.SHUFFLE_BUFFER:,}",
         )
 
 

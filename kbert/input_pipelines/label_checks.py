@@ -188,7 +188,7 @@ def _require_no_fractions(counts, path):
     numbers = {label: as_number(label) for label in counts}
     if None in numbers.values():
         return
-    if fraction := next((label for label, number in numbers.items() if number % 1), None):
+    if fraction := next((label for label, number in numbers.items() if number and number % 1), None):
         raise ValueError(
             f"{path}: all labels are numbers, one of them {fraction!r}, which is a label for regression: set "
             'task = "sequence_regression", or list all in dataset.labels if they are classes.'

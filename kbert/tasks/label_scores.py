@@ -12,7 +12,7 @@ class Scores(NamedTuple):
     f1: float
 
 
-def precision_recall_f1(right: int, predicted: int, true: int) -> Scores:
+def precision_recall_f1(right: float, predicted: float, true: float) -> Scores:
     """Precision, recall and F1 of counts."""
     return Scores(
         right / predicted if predicted else 0.0,

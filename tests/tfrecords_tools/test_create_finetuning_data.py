@@ -206,7 +206,7 @@ def test_shuffled_records_are_the_same_ones_in_another_order(make, tmp_path, mon
     """A file sorted by label: without shuffling, a shard begins with one label alone, and a warning says so
     of more rows than training shuffles."""
     path = write_labelled_file(tmp_path / "train.tsv", 200)
-    monkeypatch.setattr(script, "SHUFFLE_BUFFER", 100)
+    monkeypatch.setattr(script.record_reader, "SHUFFLE_BUFFER", 100)
     make(path, "as_they_come")
     assert "sorted by label" not in caplog.text
     header, *rows = path.read_text().splitlines()
