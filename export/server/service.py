@@ -84,7 +84,9 @@ class Service:
         signature = self.model.signature_behind(prompt.name)
         if signature is None:
             raise RequestError(
-                "NOT_FOUND", f"{self.model.name} gives no vectors of texts; ask it by :predict."
+                "NOT_FOUND",
+                f"{self.model.name} gives no vectors of texts; ask it by :predict, or for its encoder's "
+                "vectors serve what kbert convert --encoder_only makes of the model.",
             )
         rows = self._whole_rows(request, prompt.before(texts), truncate, max_tokens, name_text)
         vectors = self.run_rows(request, signature, rows, ("embedding",))["embedding"]

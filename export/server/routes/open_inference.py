@@ -42,7 +42,13 @@ _Objects = Annotated[list[dict[str, Any]], FirstFault()]
 _JsonSize = Annotated[str | None, Header(alias=JSON_SIZE)]
 
 
-class _InputParameters(RequestFields):
+class _ContentType(RequestFields):
+    """How MLServer's and Seldon's clients made a tensor: of texts, or of an array."""
+
+    content_type: Annotated[Literal["str", "np"] | None, Field(description='"str" or "np"')] = None
+
+
+class _InputParameters(_ContentType):
     binary_data_size: Annotated[int | None, Field(ge=0, description="a number of bytes")] = None
 
 
@@ -50,7 +56,7 @@ class _OutputParameters(RequestFields):
     binary_data: Annotated[bool | None, Field(description="true or false")] = None
 
 
-class _Parameters(RequestFields):
+class _Parameters(_ContentType):
     signature_name: SignatureName = ""
     binary_data_output: Flag = False
 
@@ -179,7 +185,8 @@ def _by_name(what: str, objects: list[dict], kind: Any) -> dict[str, Any]:
 
 
 def _array(tensor: _Tensor, info, values: BinaryValues, limits) -> np.ndarray:
-    size = _InputParameters.of(tensor.parameters).binary_data_size
+    parameters = _InputParameters.of(tensor.parameters)
+    size = parameters.binary_data_size
     if (size is None) == (tensor.data is None):
         raise invalid(
             f"{tensor.name}: expected either its values in data, or in its parameters binary_data_size, the "
@@ -188,14 +195,17 @@ def _array(tensor: _Tensor, info, values: BinaryValues, limits) -> np.ndarray:
     dtype = _DATATYPES[tensor.datatype]
     if info is not None and tf.as_dtype(info.dtype) != dtype:
         raise invalid(f"{tensor.name}: received {tensor.datatype}; expected {_datatype(info.dtype)}.")
+    # A list of texts has the shape (n, 1) in MLServer's StringCodec.
+    is_column = parameters.content_type == "str" and tensor.shape[1:] == [1]
+    shape = tensor.shape[:1] if is_column else tensor.shape
     if size is not None:
-        return values.take(tensor.name, size, tensor.shape, dtype, limits)
+        return values.take(tensor.name, size, shape, dtype, limits)
     array = tensor_from_json(tensor.name, tensor.data, dtype, limits)
     if array.size != math.prod(tensor.shape) or array.shape not in ((array.size,), tuple(tensor.shape)):
         raise invalid(
             f"{tensor.name}: data has the shape {list(array.shape)}, and its shape says {tensor.shape}."
         )
-    return array.reshape(tensor.shape)
+    return array.reshape(shape)
 
 
 def _datatype(dtype) -> str:

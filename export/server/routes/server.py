@@ -52,6 +52,7 @@ def add_server_paths(app: FastAPI, service: Service, metrics: Metrics) -> None:
                 "special_tokens": special,
                 "max_input_length": model.longest(),
                 "max_texts": service.limits.max_texts,
+                "max_client_batch_size": service.limits.max_texts,  # as TEI's clients read it
                 "can": {
                     "tokenize": model.text_inputs is not None,
                     "embed": model.embedding_signature is not None,

@@ -33,6 +33,9 @@ def test_tensors_in_and_out(asked):
     assert [output["name"] for output in asked.post(f"{PATH}/versions/3/infer", body)[1]["outputs"]] == [
         "label"
     ]
+    of_mlserver = {"content_type": "str"}  # StringCodec.encode_input
+    body |= {"inputs": [tensor(shape=[2, 1], parameters=of_mlserver)], "parameters": of_mlserver}
+    assert asked.post(f"{PATH}/infer", body)[1]["outputs"][0]["data"] == ["short", "long"]
     numbers = [
         {"name": "ids", "shape": [1, 2], "datatype": "INT32", "data": [1, 2]},
         {"name": "weights", "shape": [1, 2], "datatype": "FP32", "data": [[0.5, 2]]},
@@ -135,6 +138,8 @@ def test_a_size_of_the_json_that_cannot_be_is_refused(asked, json_size):
 
 
 def test_what_the_server_says_of_itself(asked):
+    limits = asked.rest("GET", "/info")[1]
+    assert limits["max_client_batch_size"] == limits["max_texts"] == 500
     told = asked.rest("GET", "/v2")[1]
     assert told["name"] == "kbert" and told["extensions"] == ["binary_tensor_data"]
     assert asked.rest("GET", "/v2/health/live") == (200, {"live": True})
@@ -175,6 +180,7 @@ def test_what_the_server_says_of_itself(asked):
             '"signature_name" is no field',
         ),
         ({"inputs": [tensor()], "parameters": {"top_k": 3}}, '"top_k" is no field'),
+        ({"inputs": [tensor()], "parameters": {"content_type": "pd"}}, 'received "pd"; expected "str" or'),
         ({"inputs": [tensor()], "parameters": {"signature_name": "x"}}, "signature 'x' is not one of"),
     ],
 )
