@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from absl import logging
+
 from kbert.bounds import NO_FLAG, Bounds
 from kbert.checkpoints import KBERT, Format, formats
 from kbert.checkpoints.conversion import resizing
@@ -130,6 +132,8 @@ def trim_vocabulary(
         words = _words(texts, before.rules)
     tokens = trim_pieces(before.tokens, _own_tokens(checkpoint, before), words, min_count, vocab_size)
     after = before.with_tokens(tokens)
+    if (other := after.other_casing) and not before.other_casing:
+        logging.warning("%s: the texts leave a vocabulary in which %s.", target, other.what)
     report = {
         "tokens": {"before": len(before), "after": len(after)},
         "words": _changed_words(words, before, after),

@@ -17,5 +17,6 @@ GOOGLE: Final = "google"
 HUGGING_FACE: Final = "hugging_face"
 KERAS_HUB: Final = "keras_hub"
 MODEL_GARDEN = "model_garden"  # and TF Hub
+TF_HUB = "tf_hub"  # what a report calls the latter
 Format = Literal["kbert", "google", "hugging_face", "keras_hub"]
 FORMATS = get_args(Format)

@@ -22,6 +22,7 @@ _EXACT_GELU = "gelu_erf"
 _OF_OTHERS = {
     "use_relative_position": "NEZHA's relative positions",
     "use_bottleneck": "MobileBERT's bottlenecks",
+    "norm_first": "layers of BERT with their norms in front",
 }
 _UNUSED = ("backward_compatible", "preset", "description")  # the first is Model Garden's
 

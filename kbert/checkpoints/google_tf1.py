@@ -26,7 +26,7 @@ from kbert.checkpoints.conversion.checks import (
 )
 from kbert.checkpoints.conversion.matching import Stored, guess_task, match
 from kbert.checkpoints.conversion.names import GOOGLE_TF1, rows
-from kbert.checkpoints.conversion.own_keys import own_keys, pop_own_keys
+from kbert.checkpoints.conversion.own_keys import casing_key, own_keys, pop_own_keys
 from kbert.checkpoints.conversion.resizing import as_bert, with_zero_segment
 from kbert.checkpoints.google_vocabulary import TEXT_KEYS, read_google_vocabulary
 from kbert.checkpoints.model_variables import part_name, shapes_of_file, with_pooler
@@ -323,6 +323,7 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, report: Report):
             values[PROBLEM_TYPE] = checkpoint.problem_type
     if checkpoint.max_seq_length < config.max_position_embeddings:
         values[_LENGTH] = checkpoint.max_seq_length
+    values |= casing_key(vocabulary)
     write_json(values | own_keys(checkpoint, has_head), folder / CONFIG_FILE)
     vocabulary.write(folder / "vocab.txt")
 

@@ -5,13 +5,14 @@ from pathlib import Path
 
 from kbert.checkpoints.bert_config_file import CONFIG_FILE
 from kbert.checkpoints.conversion.checks import decide_casing
+from kbert.checkpoints.conversion.own_keys import CASING
 from kbert.checkpoints.report import Report
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_value, shown
 from kbert.tokenization.vocabulary import VOCABULARY_FILE, Vocabulary, read_pieces
 from kbert.tokenization.wordpiece_rules import RULES, WrongRules, recorded_rules
 
-TEXT_KEYS = ("do_lower_case", *RULES)  # kbert's own in bert_config.json: how texts are cut
+TEXT_KEYS = ("do_lower_case", CASING, *RULES)  # kbert's own in bert_config.json: how texts are cut
 # Of Hugging Face's tokenizer: some publish both formats in one folder.
 _BESIDE = "tokenizer_config.json"
 _KEYS_BESIDE = ("do_lower_case", "strip_accents", "tokenize_chinese_chars")
@@ -56,7 +57,8 @@ def read_google_vocabulary(
     if declared is None:
         casing = (beside["do_lower_case"], _BESIDE) if "do_lower_case" in beside else _shown_by_name(folder)
     source = str(folder / VOCABULARY_FILE)
-    return decide_casing(tokens, source, *casing, do_lower_case, report, **rules)
+    is_known = json_value(own, CASING, bool, file, False)
+    return decide_casing(tokens, source, *casing, do_lower_case, report, is_known=is_known, **rules)
 
 
 def read_rules(own: dict, path) -> dict:

@@ -11,6 +11,7 @@ are in official/nlp/bert/tf2_encoder_checkpoint_converter.py.
 import re
 from pathlib import Path
 
+from kbert.checkpoints import TF_HUB
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.bert_config_file import CONFIG_FILE, PROBLEM_TYPE, read_encoder, read_problem_type
 from kbert.checkpoints.conversion.checks import check_sizes, decide_casing
@@ -73,6 +74,8 @@ _VOCABULARIES = {
     21128: "bert_zh",
 }
 _LARGE = (24, 1024, 16)
+_PARAMS_FILE = "params.yaml"  # of its train.py: all settings, one a line
+_PARAM = re.compile(r"^\s*(norm_first|hidden_activation):\s*['\"]?(\w+)", re.MULTILINE)
 
 
 def is_object_checkpoint(prefix: Path) -> bool:
@@ -99,7 +102,7 @@ def read_model_garden(path: Path, do_lower_case: bool | None, report: Report) ->
     prefix: Path = path / "variables" / "variables" if is_hub else checkpoint_prefix(path)  # type: ignore[assignment]
     folder = path if is_hub else prefix.parent
     if is_hub:
-        report.format = "tf_hub"
+        report.format = TF_HUB
     else:
         report.path = str(prefix)
         require_beside(prefix, VOCABULARY_FILE)
@@ -109,6 +112,7 @@ def read_model_garden(path: Path, do_lower_case: bool | None, report: Report) ->
     values = read_json_object(file) if file.is_file() else {}
     own = {key: values.pop(key) for key in (PROBLEM_TYPE, *TEXT_KEYS) if key in values}
     config = _config(file, values, stored, num_attention_heads, report)
+    _refuse_params(folder / _PARAMS_FILE, config.hidden_act, report)
 
     if is_hub:
         asset, casing = _asset(folder), _declared_casing(tensors)
@@ -300,6 +304,19 @@ def _config(file, values, stored, num_attention_heads, report) -> EncoderConfig:
         raise ValueError(f"{report.path} lacks a table of an encoder ({error}); download it again.") from None
     report.note("no bert_config.json: sizes from the shapes, activation and epsilon those of these encoders")
     return from_dict(EncoderConfig, values, where=report.path)
+
+
+def _refuse_params(file, hidden_act, report):
+    """Refuses what no tensor shows: norms in front, and another activation than that of the config."""
+    ours = {"norm_first": "false", "hidden_activation": hidden_act}
+    text = file.read_text("utf-8", "replace") if file.is_file() else ""
+    for name, value in _PARAM.findall(text):
+        if value.lower() != ours[name]:
+            report.conflict(
+                name,
+                f"{file} says {name}: {value}, but kbert takes {ours[name]}; another activation is read from "
+                f"a {CONFIG_FILE} (hidden_act)",
+            )
 
 
 def _asset(folder):

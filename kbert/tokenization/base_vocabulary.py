@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kbert.files.whole_file import whole_file
+from kbert.tokenization.casing import Contradiction
 
 
 class SpecialTokens(NamedTuple):
@@ -131,6 +132,11 @@ class BaseVocabulary:
             "special_tokens": list(self.special_tokens),
             "fingerprint": self.fingerprint,
         }
+
+    @property
+    def other_casing(self) -> Contradiction | None:
+        """What proves that the casing is another than `do_lower_case`, else None."""
+        return None
 
     def casing_warning(self) -> str | None:
         """A sentence when the tokens speak against `do_lower_case`, else None."""

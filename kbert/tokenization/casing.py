@@ -83,17 +83,19 @@ class Contradiction(NamedTuple):
 
     Attributes:
       what: what it is.
-      advice: what to do where the casing may be another.
+      looks: what the vocabulary looks like.
+      flag: that of the other casing, where that is all; else None.
       is_certain: whether the tokens prove that the casing is the other one, and most of them matter.
     """
 
     what: str
-    advice: str
+    looks: str
+    flag: str | None
     is_certain: bool
 
     @property
     def sentence(self) -> str:
-        return f"{self.what}: {self.advice}."
+        return f"{self.what}: {self.looks}" + (f"; try {self.flag}." if self.flag else ".")
 
 
 def casing_contradiction(tokens: Iterable[str], rules: WordPieceRules) -> Contradiction | None:
@@ -103,22 +105,25 @@ def casing_contradiction(tokens: Iterable[str], rules: WordPieceRules) -> Contra
         return Contradiction(
             "no token holds an upper-case letter, so with do_lower_case=false every capitalised word "
             "becomes [UNK] or many tokens",
-            "this looks like an uncased vocabulary; try --do_lower_case",
+            "this looks like an uncased vocabulary",
+            "--do_lower_case",
             # bert-base-chinese is published so on the hub: few of its tokens are of such words.
             is_certain=evidence.is_mostly_lower_case,
         )
     impossible = evidence.capitals * rules.do_lower_case + evidence.marks * bool(rules.strip_accents)
     if not impossible or impossible <= _FEW * evidence.informative:
         return None
-    advice = (
+    flag = None
+    looks = (
         "they look as if accents were kept; a folder says that by strip_accents=false, Hugging Face's in "
         "tokenizer_config.json, Google's in bert_config.json"
     )
     if rules.do_lower_case and evidence.looks_cased:
-        advice = "this looks like a cased vocabulary; try --nodo_lower_case"
+        flag, looks = "--nodo_lower_case", "this looks like a cased vocabulary"
     return Contradiction(
         f"{impossible} of {evidence.words} tokens, such as {evidence.examples[-1]!r}, hold upper-case "
         f"letters or accents, which {rules.casing} never leaves",
-        advice,
+        looks,
+        flag,
         is_certain=evidence.looks_cased and impossible > _FEW * evidence.words,
     )

@@ -11,7 +11,7 @@ from kbert.checks import with_checked_values
 from kbert.files.json_values import is_unicode
 from kbert.files.whole_file import write_text
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, BaseVocabulary, SpecialTokens
-from kbert.tokenization.casing import casing_contradiction
+from kbert.tokenization.casing import Contradiction, casing_contradiction
 from kbert.tokenization.wordpiece_rules import MAX_CHARACTERS_PER_WORD, WordPieceRules
 
 SPECIAL_TOKENS = BERT_TOKENS
@@ -145,6 +145,11 @@ class Vocabulary(BaseVocabulary):
         if self.special_tokens != BERT_TOKENS:
             content += f"\nspecial_tokens={','.join(self.special_tokens)}"
         return hashlib.sha256(content.encode("utf-8")).hexdigest()[:16]
+
+    @property
+    def other_casing(self) -> Contradiction | None:
+        contradiction = casing_contradiction(self.tokens, self.rules)
+        return contradiction if contradiction and contradiction.is_certain else None
 
     def casing_warning(self) -> str | None:
         """A sentence when the tokens speak against the rules, else None."""

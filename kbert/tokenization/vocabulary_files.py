@@ -6,7 +6,6 @@ from pathlib import Path
 from kbert.tokenization import vocabulary
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, BaseVocabulary, SpecialTokens
 from kbert.tokenization.bpe import bpe_vocabulary
-from kbert.tokenization.casing import casing_contradiction
 from kbert.tokenization.sentencepiece import sentencepiece_vocabulary
 from kbert.tokenization.wordpiece_rules import WrongRules, recorded_rules
 
@@ -46,12 +45,11 @@ def read_vocab_file(path: str | Path, do_lower_case: bool | None) -> vocabulary.
       ValueError: for None and such tokens, and whatever makes no vocabulary.
     """
     read = vocabulary.Vocabulary.from_file(path, do_lower_case is not False)
-    if do_lower_case is None and (contradiction := casing_contradiction(read.tokens, read.rules)):
-        if contradiction.is_certain:
-            raise ValueError(
-                f"{path}: texts are lower-cased if nothing is said, but {contradiction.sentence.rstrip('.')} "
-                "(do_lower_case=False), or say --do_lower_case if that is meant."
-            )
+    if do_lower_case is None and (other := read.other_casing):
+        raise ValueError(
+            f"{path}: texts are lower-cased if nothing is said, but {other.sentence.rstrip('.')} "
+            "(do_lower_case=False), or say --do_lower_case if that is meant."
+        )
     return read
 
 

@@ -71,6 +71,17 @@ def test_a_classifier_answers_as_before(finetuned_run, files, tmp_path):
     assert heldout["unknown_words"] == {"before": 0, "after": 1}
 
 
+def test_a_cased_vocabulary_without_a_capital_is_said_and_can_be_read(tmp_path, caplog):
+    vocabulary = Vocabulary([*BERT_TOKENS, "walk", "jump", "Walk", "Jump"], do_lower_case=False)
+    write_checkpoint(random_checkpoint("encoder", vocabulary=vocabulary), tmp_path / "large", "kbert")
+    for name, text in (("none", "walk jump"), ("some", "walk Jump")):
+        (tmp_path / "texts.txt").write_text(text)
+        caplog.clear()
+        trim_vocabulary(tmp_path / "large", tmp_path / name, [tmp_path / "texts.txt"], format="hugging_face")
+        assert ("no token holds an upper-case letter" in caplog.text) is (name == "none")
+        assert load(tmp_path / name).vocabulary.do_lower_case is False
+
+
 @pytest.mark.long
 def test_mpnet_keeps_its_own_special_tokens(files, tmp_path):
     pieces = ("walk", "jump", "ask", "the", "a", "##s", "##ed", ".", "x")

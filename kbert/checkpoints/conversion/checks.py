@@ -23,6 +23,7 @@ def decide_casing(
     flag: bool | None,
     report: Report,
     special_tokens: SpecialTokens = BERT_TOKENS,
+    is_known: bool = False,
     **rules,
 ) -> Vocabulary:
     """The vocabulary with its casing: that of the user's flag, of the checkpoint, or what the tokens prove.
@@ -35,6 +36,7 @@ def decide_casing(
       flag: the user's `do_lower_case`, or None.
       report: see `Report.conflict`; the setting is called `do_lower_case`.
       special_tokens: the vocabulary's.
+      is_known: whether kbert wrote the checkpoint and knew its casing, whatever the tokens look like.
       rules: the other arguments of `Vocabulary`.
 
     Raises:
@@ -57,9 +59,12 @@ def decide_casing(
     for name, value in vocabulary.rules.not_googles.items():
         report.note(f"{name}={value}, which google-research/bert does not have; kbert follows it")
     contradiction = casing_contradiction(tokens, vocabulary.rules)
-    if contradiction is None:
+    if contradiction is None or (is_known and decided == declared):
         return vocabulary
-    sentence = f"{source}, do_lower_case={decided} from {reason}: {contradiction.sentence.removesuffix('.')}"
+    sentence = f"{source}, do_lower_case={decided} from {reason}: {contradiction.what}: {contradiction.looks}"
+    if contradiction.flag:  # which would contradict what is declared, too
+        correct = f"correct {declared_by}, unless the model was trained so"
+        sentence += f"; try {contradiction.flag}" if declared is None else f"; {correct}"
     if contradiction.is_certain:
         report.conflict("do_lower_case", sentence)
     else:

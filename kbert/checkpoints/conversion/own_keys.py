@@ -9,9 +9,11 @@ from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.model_variables import model_shapes, part_shapes
 from kbert.files.json_values import json_count, json_texts
 from kbert.heads.parts import POOLER
+from kbert.tokenization.vocabulary import Vocabulary
 
 VOCABULARY_SIZE = "kbert_vocabulary_size"
 UNTRAINED = "kbert_untrained"
+CASING = "kbert_casing_is_known"  # where the casing stands: tokens of another casing are meant
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,11 @@ def pop_own_keys(values: dict, path) -> OwnKeys:
     own = {key: values.pop(key, None) for key in (VOCABULARY_SIZE, UNTRAINED)}
     size, untrained = json_count(own, VOCABULARY_SIZE, path), json_texts(own, UNTRAINED, path, [])
     return OwnKeys(size, tuple(untrained))
+
+
+def casing_key(vocabulary: Vocabulary) -> dict:
+    """The key to add where the tokens look like those of another casing, as of trimmed vocabularies."""
+    return {CASING: True} if vocabulary.other_casing else {}
 
 
 def own_keys(checkpoint: BertCheckpoint, has_head: bool = True) -> dict:

@@ -17,7 +17,6 @@ from kbert.files.json_values import shown
 from kbert.files.stored_tensor import stored_array
 from kbert.tasks.similarity import prompts
 from kbert.tokenization.base_vocabulary import BaseVocabulary
-from kbert.tokenization.casing import Contradiction, casing_contradiction
 from kbert.tokenization.vocabulary import Vocabulary
 
 POSITION_TABLE = "embeddings/position_embeddings"
@@ -91,9 +90,9 @@ def with_vocabulary(checkpoint: BertCheckpoint, vocabulary: BaseVocabulary) -> B
             f"only {kept} of the new vocabulary's {len(vocabulary)} tokens are known to {checkpoint.source}; "
             "extend its own vocabulary, or train from scratch."
         )
-    if kept < len(vocabulary) and not _other_casing(old) and (contradiction := _other_casing(vocabulary)):
+    if kept < len(vocabulary) and not old.other_casing and (other := vocabulary.other_casing):
         raise ValueError(
-            f"the new vocabulary is of another casing than {checkpoint.source}: {contradiction.what}; give "
+            f"the new vocabulary is of another casing than {checkpoint.source}: {other.what}; give "
             "one of the same casing and rules."
         )
     biases = [name for name in checkpoint.tensors if name.endswith(OUTPUT_BIAS)]
@@ -107,13 +106,6 @@ def with_vocabulary(checkpoint: BertCheckpoint, vocabulary: BaseVocabulary) -> B
         vocabulary=vocabulary,
         **_vectors(checkpoint, vocabulary),
     )
-
-
-def _other_casing(vocabulary) -> Contradiction | None:
-    if not isinstance(vocabulary, Vocabulary):
-        return None
-    contradiction = casing_contradiction(vocabulary.tokens, vocabulary.rules)
-    return contradiction if contradiction and contradiction.is_certain else None
 
 
 def _vectors(checkpoint, vocabulary) -> dict[str, Any]:

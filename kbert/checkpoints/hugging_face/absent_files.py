@@ -2,9 +2,22 @@
 
 from pathlib import Path
 
-from kbert.checkpoints import HUGGING_FACE
+from kbert.checkpoints import HUGGING_FACE, TF_HUB
 from kbert.checkpoints.report import Report
 from kbert.cli.warn_once import warn_once
+
+# Format -> what a checkpoint of it does not say of vectors, and who says it.
+_UNSAID = {
+    HUGGING_FACE: (
+        "was read without a modules.json that says how vectors are made",
+        "A model of sentence-transformers has one, which a cache that others filled may lack: get it whole, "
+        "by hf://ORG/NAME",
+    ),
+    TF_HUB: (
+        "is of TF Hub, whose files do not say how vectors are made",
+        'LaBSE and others made for vectors of texts give "pooled_output" (encoder.with_outputs)',
+    ),
+}
 
 
 def note_absence(file: Path, consequence: str, report: Report, is_common: bool = False):
@@ -35,7 +48,7 @@ def note_absence(file: Path, consequence: str, report: Report, is_common: bool =
 
 
 def warn_of_mean(source, origin: str | None, taker: str, mend: str):
-    """Warns where vectors are made of a folder of transformers, or a run made of one, which does not say how.
+    """Warns where vectors are made of a checkpoint, or a run made of one, which does not say how.
 
     Args:
       source: what the user named.
@@ -43,13 +56,11 @@ def warn_of_mean(source, origin: str | None, taker: str, mend: str):
       taker: what makes them.
       mend: what a user of a plain encoder does instead.
     """
-    if origin != HUGGING_FACE:
-        return
-    warn_once(
-        f"{source} was read without a modules.json that says how vectors are made, so {taker} takes the "
-        "mean of all tokens. A model of sentence-transformers has one, which a cache that others filled may "
-        f"lack: get it whole, by hf://ORG/NAME; for a plain encoder {mend}."
-    )
+    if origin in _UNSAID:
+        what, where = _UNSAID[origin]
+        warn_once(
+            f"{source} {what}, so {taker} takes the mean of all tokens. {where}; for a plain encoder {mend}."
+        )
 
 
 def _snapshot(file):

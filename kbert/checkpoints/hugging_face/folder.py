@@ -65,7 +65,6 @@ from kbert.tasks import TASKS
 from kbert.tasks.similarity import prompts
 from kbert.tasks.token_classification.tag_schemes import letters_scheme
 from kbert.tokenization.base_vocabulary import BaseVocabulary
-from kbert.tokenization.casing import casing_contradiction
 from kbert.tokenization.vocabulary import Vocabulary
 
 CONFIG_FILE = "config.json"
@@ -422,8 +421,7 @@ def _before_lower_casing(vocabulary: BaseVocabulary) -> BaseVocabulary:
     """The cased tokenizer to write where a folder of sentence-transformers lower-cases its texts before."""
     if not isinstance(vocabulary, Vocabulary) or vocabulary.rules.strip_accents:
         return vocabulary
-    contradiction = casing_contradiction(vocabulary.tokens, vocabulary.rules)
-    is_cased = vocabulary.do_lower_case and contradiction is not None and contradiction.is_certain
+    is_cased = vocabulary.do_lower_case and vocabulary.other_casing
     return vocabulary.with_rules(do_lower_case=False) if is_cased else vocabulary
 
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from kbert.checkpoints.conversion.checks import MASKED_LM_KEYS
-from kbert.checkpoints.conversion.own_keys import UNTRAINED, VOCABULARY_SIZE
+from kbert.checkpoints.conversion.own_keys import CASING, UNTRAINED, VOCABULARY_SIZE
 
 
 class Use(StrEnum):
@@ -170,6 +170,7 @@ _TOKENIZER_CONFIG = {
     **followed(_ROLES, "the special tokens"),
     **followed("model_max_length max_len", "the longest input"),
     **followed("do_lower_case strip_accents tokenize_chinese_chars", "how words are made"),
+    **followed(CASING, "kbert's own"),
     **_no_effect("is read from tokenizer.json alone", "max_input_chars_per_word unk_id"),
     **followed("do_basic_tokenize never_split", "must split texts into words, and exempt none"),
     **followed("add_prefix_space", "must be that of its kind"),

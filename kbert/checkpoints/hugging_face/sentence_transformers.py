@@ -35,7 +35,7 @@ from kbert.files.json_file import read_json, read_json_object
 from kbert.files.json_values import json_count, json_value, shown, shown_name
 from kbert.files.path_inside import path_inside
 from kbert.tokenization.base_vocabulary import BaseVocabulary
-from kbert.tokenization.vocabulary import require_wordpiece
+from kbert.tokenization.vocabulary import Vocabulary
 
 LENGTH_FILES = tuple(
     f"sentence_{name}_config.json"
@@ -120,13 +120,19 @@ def with_casing(vocabulary: BaseVocabulary, modules: SentenceModules, report: Re
     """The encoder's vocabulary with the casing of its folder, which may lower-case texts before.
 
     Raises:
-      ValueError: for one that cannot lower-case.
+      ValueError: for one that cannot lower-case, unless `do_lower_case` is allowed.
     """
     if vocabulary.do_lower_case or not modules.do_lower_case:
         return vocabulary
-    own = require_wordpiece(vocabulary, f"{modules.encoder_folder}, which lower-cases its texts,")
-    report.note("texts are lower-cased (sentence_bert_config.json) before the cased tokenizer cuts them")
-    return own.with_rules(do_lower_case=True)
+    if isinstance(vocabulary, Vocabulary):
+        report.note("texts are lower-cased (sentence_bert_config.json) before the cased tokenizer cuts them")
+        return vocabulary.with_rules(do_lower_case=True)
+    report.conflict(
+        "do_lower_case",
+        f"{modules.encoder_folder} lower-cases its texts (do_lower_case in {LENGTH_FILES[0]}), which kbert "
+        f"does for WordPiece alone, and this tokenizer is {vocabulary.kind}: lower-case them yourself",
+    )
+    return vocabulary
 
 
 def read_prompt_tokens(folder: Path, encoder_folder: Path) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ transformers' BERT tokenizer equals the original's except in rare cases (docs/ch
 import json
 
 from kbert.checkpoints.conversion.checks import decide_casing
+from kbert.checkpoints.conversion.own_keys import CASING, casing_key
 from kbert.checkpoints.hugging_face.tokenizer_json import (
     CLASSES_OF_THE_FILE,
     Rules,
@@ -32,6 +33,8 @@ _RULES = {
     "strip_accents": ("strip_accents", "strip_accents"),
     "tokenize_chinese_chars": ("tokenize_chinese_chars", "handle_chinese_chars"),
 }
+# What models are called whose heads somebody trained with transformers' tokenizer.
+_FINE_TUNED = ("SequenceClassification", "TokenClassification", "QuestionAnswering", "MultipleChoice")
 # Further settings of either file, and their only value that kbert has.
 _FIXED = {"clean_text": True, "do_basic_tokenize": True}
 
@@ -64,9 +67,12 @@ def read_wordpiece(files: TokenizerFiles, do_lower_case: bool | None) -> Vocabul
         do_lower_case,
         files.report,
         special,
+        json_value(files.settings, CASING, bool, files.settings_path, False),
         **{name: value for name, (value, _) in rules.items() if value is not None},
         max_input_chars_per_word=_longest_word(files),
     )
+    if declared is do_lower_case is None and not vocabulary.do_lower_case:
+        _warn_of_lower_casing(files, source)
     _refuse_other_words(files.settings_path, files.settings, files.report)
     _refuse_other_words(files.path, normalizer, files.report)
     if files.rules is not None:
@@ -121,6 +127,17 @@ def _refuse_rules_of_one_file(files, rules, do_lower_case):
                 f"does not say {name}, and transformers' {files.class_name or 'BertTokenizer'} takes "
                 f"{json.dumps(usual)} then; write it there too",
             )
+
+
+def _warn_of_lower_casing(files, source):
+    """Says what transformers does with cased tokens where no file says the casing: it lower-cases."""
+    if files.architecture.endswith(_FINE_TUNED) and files.class_name not in CLASSES_OF_THE_FILE:
+        files.report.warn(
+            f"{source}: no file says do_lower_case, and the tokens are cased: capitals stay, but "
+            "transformers' BertTokenizer lower-cases such a folder",
+            "; where the head was trained so, run kbert convert --do_lower_case "
+            "--allow_unmatched=do_lower_case",
+        )
 
 
 def _longest_word(files) -> int:
@@ -269,6 +286,7 @@ def wordpiece_settings(vocabulary: Vocabulary) -> dict:
         "do_lower_case": rules.do_lower_case,
         "strip_accents": _written_accents(rules),
         "tokenize_chinese_chars": rules.tokenize_chinese_chars,
+        **casing_key(vocabulary),
     }
 
 

@@ -5,7 +5,14 @@ from pathlib import Path
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.checks import MASKED_LM_KEYS
-from kbert.checkpoints.conversion.own_keys import UNTRAINED, VOCABULARY_SIZE, OwnKeys, pop_own_keys
+from kbert.checkpoints.conversion.own_keys import (
+    CASING,
+    UNTRAINED,
+    VOCABULARY_SIZE,
+    OwnKeys,
+    casing_key,
+    pop_own_keys,
+)
 from kbert.checkpoints.report import Report
 from kbert.checks import SHORTEST_LENGTH
 from kbert.config import EncoderConfig, from_dict
@@ -75,6 +82,7 @@ class KerasHubConfig:
       pooling: how a sentence embedder (BertTextEmbedder) makes one vector of many; None for all others.
       own: the values of kbert's own keys.
       longest_word: in characters; longer words become [UNK].
+      is_casing_known: see `decide_casing`.
     """
 
     encoder: EncoderConfig
@@ -85,6 +93,7 @@ class KerasHubConfig:
     pooling: PoolingConfig | None
     own: OwnKeys
     longest_word: int
+    is_casing_known: bool
 
 
 def class_and_settings(values: dict, path, known) -> tuple[str, dict]:
@@ -135,6 +144,7 @@ def parse_preset(folder: Path, report: Report) -> KerasHubConfig:
         pooling=_pooling(settings, folder / TASK_FILE) if name == "BertTextEmbedder" else None,
         own=own,
         longest_word=json_count(metadata, _LONGEST_WORD, folder / METADATA_FILE) or LONGEST_WORD,
+        is_casing_known=json_value(metadata, CASING, bool, folder / METADATA_FILE, False),
     )
 
 
@@ -254,5 +264,6 @@ def add_own_keys(folder: Path, checkpoint: BertCheckpoint, vocabulary: Vocabular
         _LABELS: checkpoint.labels,
         _PROBLEM_TYPE: checkpoint.problem_type,
         _LONGEST_WORD: vocabulary.rules.max_input_chars_per_word,
+        **casing_key(vocabulary),
     }
     write_json(read_json_object(folder / METADATA_FILE) | values, folder / METADATA_FILE)

@@ -24,6 +24,7 @@ from kbert.checkpoints.keras_hub.config import (
     CONFIG_FILE,
     FIXED,
     MASKED_LM_SETTINGS,
+    KerasHubConfig,
     add_own_keys,
     backbone_arguments,
     class_and_settings,
@@ -84,7 +85,7 @@ def read_keras_hub(path: Path, do_lower_case: bool | None, report: Report) -> Be
     """
     preset = parse_preset(path, report)
     encoder, own = preset.encoder, preset.own
-    vocabulary = _read_tokenizer(path, do_lower_case, preset.longest_word, report)
+    vocabulary = _read_tokenizer(path, do_lower_case, preset, report)
     check_sizes(vocabulary, encoder, str(path), own.vocabulary_size, report)
 
     task = TASKS[preset.task].from_labels(preset.labels)
@@ -112,7 +113,7 @@ def read_keras_hub(path: Path, do_lower_case: bool | None, report: Report) -> Be
 
 
 def _read_tokenizer(
-    folder: Path, do_lower_case: bool | None, longest_word: int, report: Report
+    folder: Path, do_lower_case: bool | None, preset: KerasHubConfig, report: Report
 ) -> Vocabulary:
     """The vocabulary with its rules."""
     path, file = folder / TOKENIZER_FILE, folder / VOCABULARY_FILE
@@ -136,9 +137,10 @@ def _read_tokenizer(
         TOKENIZER_FILE,
         do_lower_case,
         report,
+        is_known=preset.is_casing_known,
         strip_accents=json_value(settings, "strip_accents", bool, path, False),
         tokenize_chinese_chars=json_value(settings, "split_on_cjk", bool, path, True),
-        max_input_chars_per_word=min(longest_word, MOST_CHARACTERS),
+        max_input_chars_per_word=min(preset.longest_word, MOST_CHARACTERS),
     )
     report.note(
         "words are split as in the original; KerasHub's tokenizer splits some otherwise, see "

@@ -12,6 +12,7 @@ import tensorflow as tf
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.checkpoints.model_garden import published_name
 from kbert.config import EncoderConfig
+from kbert.inference.loading import load
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.answers import answers, largest_difference
 from tests.kbert.checkpoints.hugging_face.test_folder import read_tensors, same_weights
@@ -272,7 +273,7 @@ def test_published_encoders_have_a_name(sizes, name):
 
 
 @pytest.mark.parametrize("do_lower_case", [True, False])
-def test_an_encoder_of_tf_hub(tmp_path, do_lower_case):
+def test_an_encoder_of_tf_hub(tmp_path, do_lower_case, caplog):
     named = foreign_files.model_garden_names(ENCODER)
     tokens = [piece if do_lower_case else piece.title() for piece in foreign_files.TOKENS[5:]]
     tokens = [*foreign_files.TOKENS[:5], *tokens]
@@ -285,6 +286,9 @@ def test_an_encoder_of_tf_hub(tmp_path, do_lower_case):
     assert read_source(None, tmp_path / "hub").rules == checkpoint.vocabulary.rules
     write_checkpoint(checkpoint, tmp_path / "out", "hugging_face")
     same_weights(read_tensors(tmp_path / "out")[1], ENCODER)
+    if do_lower_case:
+        load(tmp_path / "hub").embed("a")
+        assert "takes the mean of all tokens. LaBSE and others made for vectors" in caplog.text
 
 
 # ---------------------------------------------------------------------------------------- refusals
@@ -348,6 +352,17 @@ def garden(named=None, **config):
     return lambda folder: foreign_files.write_model_garden(folder, named, **config)
 
 
+def trained(line):
+    """A folder with the file of settings that Model Garden's train.py writes."""
+
+    def make(folder):
+        garden(bert_config=False)(folder)
+        settings = ["encoder:", "  bert:", "    norm_first: false", f"    {line}", "  type: bert"]
+        (folder / "params.yaml").write_text("\n".join(settings))
+
+    return make
+
+
 def beside(name):
     """A folder without weights that kbert knows, but with this file."""
 
@@ -390,6 +405,12 @@ WRONG = {
     "sizes": (garden(hidden_size=4), r"not float of shape \(21, 4\)"),
     "attention heads": (garden(num_attention_heads=4), "num_attention_heads=4, but the checkpoint has 2"),
     "embedding_size": (garden(embedding_size=4), r"not float of shape \(21, 4\)"),
+    "norms in front": (garden(norm_first=True), "norm_first is set, and kbert lacks"),
+    "norms in front of a training": (trained("norm_first: true"), "norm_first: true, .*=norm_first"),
+    "another activation": (
+        trained("hidden_activation: 'relu'"),
+        "params.yaml says hidden_activation: relu, but kbert takes gelu; .* bert_config.json .hidden_act",
+    ),
     "no encoder": (garden({"dense/kernel": SMALL}), "without a BERT encoder of Model Garden"),
     "ALBERT": (garden(ALBERT), "of ALBERT, whose layers share their weights"),
     "save_weights": (garden(KERAS_CHECKPOINT), "transformers' TensorFlow classes without its config; "),

@@ -512,7 +512,7 @@ def test_labels_of_a_class_without_labels_are_not_read(folder):
 
 
 @pytest.mark.parametrize("declared", [True, False])
-def test_casing_comes_from_the_files(folder, declared):
+def test_casing_comes_from_the_files(folder, declared, tmp_path):
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer_json(lowercase=declared)))
     (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}')
     if declared:
@@ -524,6 +524,42 @@ def test_casing_comes_from_the_files(folder, declared):
         checkpoint = read_checkpoint(folder, allow_unmatched="do_lower_case")
         assert checkpoint.vocabulary.do_lower_case is False
         assert "(allowed by allow_unmatched)" in str(checkpoint.report)
+        # As of a vocabulary that was trimmed to lower-case texts: what is written is known to be meant.
+        for format in ("hugging_face", "google"):
+            write_checkpoint(checkpoint, tmp_path / format, format, allow_unmatched="hidden_act")
+            again = read_checkpoint(tmp_path / format).vocabulary
+            assert again.fingerprint == checkpoint.vocabulary.fingerprint
+
+
+CASED = [*foreign_files.TOKENS[:5], *map(str.title, foreign_files.WORDS)]
+
+
+def test_cased_tokens_that_are_declared_lower_cased_are_refused_without_a_flag(folder, tmp_path):
+    """The flag of the other casing would contradict the file."""
+    (folder / "vocab.txt").write_text("".join(f"{token}\n" for token in CASED))
+    (folder / "tokenizer_config.json").write_text('{"do_lower_case": true}')
+    with pytest.raises(ValueError, match="a cased vocabulary; correct tokenizer_config.json, unless"):
+        read_checkpoint(folder)
+    checkpoint = read_checkpoint(folder, allow_unmatched="do_lower_case")
+    write_checkpoint(checkpoint, tmp_path / "again", "hugging_face")
+    assert read_checkpoint(tmp_path / "again").vocabulary.do_lower_case is True
+
+
+@pytest.mark.parametrize("architecture", ["BertModel", "BertForSequenceClassification"])
+def test_a_fine_tuned_folder_with_a_cased_vocabulary_alone_may_be_lower_cased(tmp_path, caplog, architecture):
+    weights = foreign_files.random_weights(("pooler", "classification"))
+    tensors = foreign_files.hugging_face_names(weights)
+    if architecture == "BertModel":
+        tensors = {name: value for name, value in tensors.items() if name.startswith("bert.")}
+    folder = foreign_files.write_hugging_face(
+        tmp_path / "m", tensors, architecture, CASED, num_labels=3, id2label=dict(enumerate("abc"))
+    )
+    assert read_checkpoint(folder).vocabulary.do_lower_case is False
+    is_fine_tuned = architecture != "BertModel"
+    assert ("BertTokenizer lower-cases such a folder" in caplog.text) is is_fine_tuned
+    caplog.clear()
+    read = read_checkpoint(folder, do_lower_case=True, allow_unmatched="do_lower_case")
+    assert read.vocabulary.do_lower_case and not caplog.text
 
 
 TOKENIZERS = {

@@ -1,5 +1,6 @@
 """Folders of sentence-transformers: its numbers at every place, and what kbert does not have is named."""
 
+import dataclasses
 import json
 import shutil
 
@@ -25,6 +26,8 @@ from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import mostly_long, tiny_finetuning_config
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.foreign_files import edit
+from tests.kbert.checkpoints.random_checkpoint import ROBERTA, random_checkpoint
+from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary
 from tests.places import SHARED_DATA
 
 GOLDEN = SHARED_DATA / "golden" / "retrieval"
@@ -164,6 +167,16 @@ def test_texts_that_are_lower_cased_for_a_cased_tokenizer_stay_so(folder, tmp_pa
     first, again = kbert.load(folder), kbert.load(tmp_path / "back")
     assert again.vocabulary.rules == first.vocabulary.rules
     np.testing.assert_array_equal(again.embed("ÜBER Und"), first.embed("über und"))
+
+
+def test_lower_casing_for_another_tokenizer_is_refused_by_name(tmp_path):
+    model = random_checkpoint("encoder", vocabulary=bpe_vocabulary([("a", "b")]), **ROBERTA)
+    model = dataclasses.replace(model, pooling=PoolingConfig())
+    write_checkpoint(model, tmp_path / "m", "hugging_face")
+    edit(tmp_path / "m" / "sentence_bert_config.json", do_lower_case=True)
+    with pytest.raises(ValueError, match="is bpe: lower-case them yourself; .*=do_lower_case.$"):
+        read_checkpoint(tmp_path / "m")
+    assert read_checkpoint(tmp_path / "m", allow_unmatched="do_lower_case").vocabulary.kind == "bpe"
 
 
 def test_tokens_of_prompts_are_counted_anew_for_another_vocabulary(folder):

@@ -254,6 +254,7 @@ def test_a_padded_token_table_and_the_empty_token_of_chinese(saved, keras_hub, t
     checkpoint = read_checkpoint(tmp_path / "theirs", allow_unmatched=["do_lower_case"])
     assert checkpoint.vocabulary.tokens == tuple(tokens) and checkpoint.encoder.vocab_size == 24
     write_checkpoint(checkpoint, tmp_path / "ours", "keras_hub")
+    assert read_checkpoint(tmp_path / "ours").vocabulary.describe() == checkpoint.vocabulary.describe()
     text = (tmp_path / "ours" / "assets" / "tokenizer" / "vocabulary.txt").read_text()
     assert "\n\n" not in text
     assert keras_hub.models.BertTokenizer.from_preset(str(tmp_path / "ours")).vocabulary == tokens
