@@ -46,9 +46,8 @@ class RowsInMemory(Rows):
     Args:
       features: name -> array with the values of all rows.
       owners: as of `Rows`.
-      texts_apart: the `TextsApart` of each row: no row of a batch holds a text of another one, see
-        `DistinctBatches`, and an epoch has only full batches. The pipeline raises ValueError when no such
-        order is found.
+      texts_apart: the texts of each row, as of `DistinctBatches`: no row of a batch holds a text of another
+        one, and an epoch has only full batches. The pipeline raises ValueError when no such order is found.
       name: what messages call them.
     """
 

@@ -11,7 +11,6 @@ from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
 from kbert.files.json_values import shown
 from kbert.input_pipelines import labelled_files
-from kbert.input_pipelines.distinct_batches import TextsApart
 from kbert.input_pipelines.label_checks import (
     judge_classes,
     judge_several_labels,
@@ -90,8 +89,9 @@ class Files:
         but for the label."""
         return tuple(field for field in tuple(example)[:-1] if isinstance(field, str))
 
-    def texts_apart(self, examples: list) -> list[TextsApart] | None:
-        """For each training example what no other example of its batch may hold; None for any."""
+    def texts_apart(self, examples: list) -> list[tuple[str, ...]] | None:
+        """For each training example a query, its positive and others, which are kept apart from those of its
+        batch, see `DistinctBatches`; None where any may stand together."""
         return None
 
 

@@ -256,14 +256,13 @@ _INPUT_PIPELINES = (
     ),
     _fault(
         "equal texts in a batch", "DistinctBatches.__init__",
-        "lambda original: lambda self, texts, size: original(self, [type(row)((str(n),)) for n, row in "
-        "enumerate(texts)], size)",
+        "lambda original: lambda self, texts, size: original(self, [(f'q {n}', f'p {n}') for n in "
+        "range(len(texts))], size)",
         "kbert/input_pipelines/test_distinct_batches.py",
     ),
     _fault(
-        "a positive of a query as its negative", "DistinctBatches.__init__",
-        "lambda original: lambda self, texts, size: original(self, [type(row)(row.own) for row in texts], "
-        "size)",
+        "a positive of a query as its negative", "positives_of_queries",
+        "lambda original: lambda texts: {query: {query} for query in original(texts)}",
         "kbert/input_pipelines/test_distinct_batches.py",
     ),
 )  # fmt: skip

@@ -11,7 +11,7 @@ from absl import logging
 from kbert.cli.warn_once import warn_once
 from kbert.files.json_values import shown
 from kbert.input_pipelines import labelled_files, text_reader
-from kbert.input_pipelines.distinct_batches import TextsApart
+from kbert.input_pipelines.distinct_batches import positives_of_queries
 from kbert.input_pipelines.label_checks import with_judged_numbers
 from kbert.input_pipelines.label_lists import listed_words
 from kbert.input_pipelines.labels import PAIR_LABELS, NoLabel, number_label, plain_number
@@ -127,13 +127,12 @@ class PositiveFiles(ScoredPairFiles):
         ]
 
     def texts_apart(self, examples):
-        """The texts of each example; it bars all positives of its query: none of these is wrong for it."""
-        positives = _positives(examples)
-        return [TextsApart(example.texts, tuple(positives[example.texts[0]])) for example in examples]
+        """The texts of each example."""
+        return [example.texts for example in examples]
 
     def warn_of_contradictions(self, examples):
         """Logs a warning where a negative is a positive of its query in another training example."""
-        positives = _positives(examples)
+        positives = positives_of_queries(example.texts for example in examples)
         wrong = ((example.texts[0], negative) for example in examples for negative in example.texts[2:])
         warn_of_right_and_wrong([pair for pair in wrong if pair[1] in positives[pair[0]]])
 
@@ -216,14 +215,6 @@ def warn_of_right_and_wrong(pairs: list[tuple[str, str]]):
             "the query %r. Leave them out: training pulls both ways.",
             len(pairs), pairs[0][1][:80], pairs[0][0][:80],
         )  # fmt: skip
-
-
-def _positives(examples) -> dict[str, dict[str, None]]:
-    """query -> its positives in all examples, in their order."""
-    positives: dict[str, dict[str, None]] = {}
-    for example in examples:
-        positives.setdefault(example.texts[0], {})[example.texts[1]] = None
-    return positives
 
 
 def _stream(path, dataset, read, read_label, with_labels, label=None):

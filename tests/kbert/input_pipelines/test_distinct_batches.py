@@ -1,27 +1,28 @@
 """Batches without duplicate texts: properties over random files, and the same order when resumed."""
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
 
 from kbert.input_pipelines.batches import training_batches
-from kbert.input_pipelines.distinct_batches import DistinctBatches, TextsApart
+from kbert.input_pipelines.distinct_batches import DistinctBatches
 from kbert.input_pipelines.text_reader import RowsInMemory
 
 
 def random_rows(number, num_texts, seed):
-    """Rows with repeated texts: of each column's texts some are frequent."""
+    """Rows of a query and two repeated texts: of each column some are frequent."""
     rng = np.random.default_rng(seed)
     return [
-        TextsApart(tuple(str(int(value)) for value in rng.integers(0, num_texts, size=2) ** 2 // num_texts))
-        for _ in range(number)
+        (f"query {row}", *(str(int(value)) for value in rng.integers(0, num_texts, size=2) ** 2 // num_texts))
+        for row in range(number)
     ]
 
 
 def require_distinct(rows, batches):
     for batch in batches:
-        texts = [text for row in batch for text in set(rows[row].own)]
+        texts = [text for row in batch for text in set(rows[row])]
         assert len(texts) == len(set(texts))
 
 
@@ -38,7 +39,7 @@ def test_no_text_twice_in_a_batch_and_no_row_twice_in_an_epoch(number, num_texts
 
 def test_texts_as_frequent_as_there_are_batches_find_places():
     """The hardest file that has an order: a text in every batch, and every row repeats something."""
-    rows = [TextsApart((f"query {place % 4}", f"answer {place}")) for place in range(16)]
+    rows = [(f"query {place % 4}", f"answer {place}") for place in range(16)]
     for seed in range(5):
         batches = DistinctBatches(rows, 4).order(seed).reshape(4, 4)
         require_distinct(rows, batches)
@@ -46,26 +47,26 @@ def test_texts_as_frequent_as_there_are_batches_find_places():
 
 
 def test_more_rows_of_a_text_than_batches():
-    rows = [TextsApart(("same", f"answer {place}")) for place in range(4)]
-    rows += [TextsApart(("x", "y")), TextsApart(("z", "w"))]
+    rows = [("same", f"answer {place}") for place in range(4)]
+    rows += [("x", "y"), ("z", "w")]
     with pytest.raises(
         ValueError, match="has 3 batches, and the most frequent text .'same'. is in 4 of the 6"
     ):
         DistinctBatches(rows, 2).order(0)
     # Seven rows make three batches too, and one of the four may be left out.
-    rows.append(TextsApart(("u", "v")))
+    rows.append(("u", "v"))
     require_distinct(rows, DistinctBatches(rows, 2).order(0).reshape(3, 2))
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_what_an_example_bars_is_held_by_no_other(seed):
+def test_a_positive_of_a_query_stands_beside_none_of_its_rows(seed):
     """Queries with three positives, the last of which is the first of the next query."""
     positives = {f"query {n}": (f"{n}", f"{n} alone", f"{n + 1}") for n in range(12)}
-    rows = [TextsApart((query, own), all_) for query, all_ in positives.items() for own in all_]
+    rows = [(query, own) for query, all_ in positives.items() for own in all_]
     batches = DistinctBatches(rows, 3).order(seed).reshape(12, 3)
     require_distinct(rows, batches)
     for row, other in (pair for batch in batches for pair in itertools.permutations(batch, 2)):
-        assert not set(rows[row].own) & set(rows[other].barred)
+        assert not set(rows[row]) & set(positives[rows[other][0]])
 
 
 def test_frequent_queries_and_positives_of_two_queries_find_places():
@@ -73,8 +74,8 @@ def test_frequent_queries_and_positives_of_two_queries_find_places():
     positives = {f"query {n}": [f"{n}.{place}" for place in range(9 - n)] for n in range(8)}
     for n in range(7):
         positives[f"query {n}"][-1] = f"{n + 1}.0"
-    rows = [TextsApart((query, own), tuple(all_)) for query, all_ in positives.items() for own in all_]
-    rows += [TextsApart((f"other {n}", f"answer {n}")) for n in range(26)]
+    rows = [(query, own) for query, all_ in positives.items() for own in all_]
+    rows += [(f"other {n}", f"answer {n}") for n in range(26)]
     for seed in range(20):
         batches = DistinctBatches(rows, 7).order(seed).reshape(10, 7)
         require_distinct(rows, batches)
@@ -96,9 +97,32 @@ def test_an_epoch_without_an_order_of_its_own_has_that_of_the_others(monkeypatch
         fresh.require_order()
 
 
-def test_examples_that_bar_the_same_text_may_stand_together():
-    rows = [TextsApart((query, f"answer {query}"), ("answer of both",)) for query in "ab"]
-    assert sorted(DistinctBatches(rows, 2).order(0)) == [0, 1]
+def test_rows_of_two_queries_that_share_another_positive_may_stand_together():
+    rows = [(query, answer) for query in "ab" for answer in (f"of {query}", "of both")]
+    rows += [("c", "d"), ("e", "f")]
+    batches = [
+        set(batch) for seed in range(20) for batch in DistinctBatches(rows, 2).order(seed).reshape(3, 2)
+    ]
+    assert {0, 2} in batches
+
+
+def test_memory_grows_with_the_rows_and_not_with_the_square_of_a_querys_positives():
+    rows = [(f"tag {query}", f"text {query} {place}") for query in range(2) for place in range(500)]
+    tracemalloc.start()
+    try:
+        DistinctBatches(rows, 2).require_order()
+        assert tracemalloc.get_traced_memory()[1] < 3e6  # 500,000 texts would not fit
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_text_in_more_rows_than_there_are_batches_is_refused_before_any_order_is_tried(monkeypatch):
+    rows = [(f"query {n}", "same" if n < 8 else f"answer {n}") for n in range(21)]  # 5 batches, 1 row over
+    distinct = DistinctBatches(rows, 4)
+    monkeypatch.setattr(distinct, "_arrange", lambda shuffled: pytest.fail("an order was tried"))
+    for ask in (distinct.require_order, lambda: distinct.order(0)):
+        with pytest.raises(ValueError, match="an epoch has 5 batches.*'same'. is in 8 of the 21"):
+            ask()
 
 
 def batches_from(start, rows, size=4, **options):
