@@ -86,7 +86,8 @@ def evaluate_retrieval(
     reading = (do_lower_case, allow_unmatched or (), checkpoint)
     ranking = _ranking(make_retriever(run_dir, retriever, vectors_dir, reading), collection)
     every = search.scores_of_queries(ranking, collection.judgments)
-    metrics = ranking_scores.means(every) | _baselines(run_dir, collection)
+    metrics = ranking_scores.means(every)
+    metrics |= _baselines(run_dir, collection, metrics)
     metrics |= {"num_queries": len(collection.queries), "num_texts": len(collection.texts)}
     if html_file:
         sections = failures.failing_queries(collection, ranking, every)
@@ -156,8 +157,8 @@ def _ranking(retriever, collection):
     )
 
 
-def _baselines(model, collection):
-    """Those of BM25, which everybody asks for."""
+def _baselines(model, collection, metrics):
+    """Those of BM25, which everybody asks for; before it, which may take long, the model's own are said."""
     if model == BM25:
         return {}
     try:
@@ -165,6 +166,8 @@ def _baselines(model, collection):
     except ValueError as missing:
         logging.info("%s", missing)
         return {}
+    own = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
+    logging.info("%s. The baseline, BM25, is next.", own)
     ranking = _ranking(retrievers.Bm25Retriever(), collection)
     means = ranking_scores.means(search.scores_of_queries(ranking, collection.judgments))
     return {f"baseline_{name}": value for name, value in means.items()}

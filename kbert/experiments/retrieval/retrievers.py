@@ -129,13 +129,14 @@ class Bm25Retriever:
         if not words.vocab:  # no text has a word
             return best
         index.index(words, show_progress=False)
-        without = 0
+        without, progress = 0, Progress("Ranked by BM25", "queries", len(queries))
         for number, query in enumerate(_bm25_words(queries, return_ids=False)):
             known = [word for word in query if word in index.vocab_dict]
             without += not known
             if known:
                 scores = index.get_scores(known)
                 best.add(np.where(scores > 0, scores, -np.inf)[None], np.arange(len(texts)), number)
+            progress.report(number + 1)
         if without:
             logging.warning("BM25: %s of %s queries share no word with any text.", without, len(queries))
         return best

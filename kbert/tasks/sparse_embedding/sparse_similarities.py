@@ -6,12 +6,24 @@ from scipy import sparse
 from kbert.tasks.similarity.text_similarities import TextSimilarities
 from kbert.tasks.similarity.vectors import similarities
 
+_TEXTS_AT_ONCE = 512  # that are dense at a time, for distances
+
 
 def sparse_similarities(queries, texts, function: str) -> np.ndarray:
     """How similar each query is to each text, float32 (queries, texts); as `similarities`, of csr_arrays."""
+    if function == "cosine":
+        queries, texts, function = _unit(queries), _unit(texts), "dot"
     if function == "dot":
         return (queries @ texts.T).toarray()
-    return similarities(queries.toarray(), texts.toarray(), function)
+    dense, starts = queries.toarray(), range(0, max(1, texts.shape[0]), _TEXTS_AT_ONCE)
+    parts = (texts[start : start + _TEXTS_AT_ONCE].toarray() for start in starts)
+    return np.concatenate([similarities(dense, part, function) for part in parts], axis=1)
+
+
+def _unit(rows):
+    """`unit_rows` of a csr_array."""
+    lengths = np.sqrt(rows.power(2).sum(axis=1) + np.float32(1e-12))
+    return rows.multiply(1 / lengths.reshape(-1, 1)).tocsr()
 
 
 def strongest(weights: np.ndarray, most: int | None) -> np.ndarray:

@@ -49,6 +49,17 @@ def test_bm25_is_the_baseline_and_a_model_of_its_own(files, monkeypatch):
     assert own["ndcg_at_10"] == beside["baseline_ndcg_at_10"] and "baseline_ndcg_at_10" not in own
 
 
+def test_a_baseline_that_does_not_end_costs_no_score_of_the_model(files, monkeypatch, caplog):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    pytest.importorskip("bm25s")
+    monkeypatch.setattr(retrievers.Bm25Retriever, "find", stopped)
+    with caplog.at_level("INFO"), pytest.raises(KeyboardInterrupt):
+        evaluation.evaluate_retrieval("letters", *files)
+    assert "ndcg_at_10 0." in caplog.text and "BM25, is next" in caplog.text
+
+
 def test_a_query_that_is_a_text_of_the_corpus_does_not_find_itself(files):
     one_query, folder = QRELS[:4], files[0].parent
     expected = evaluation.evaluate_retrieval(

@@ -8,6 +8,7 @@ import tensorflow as tf
 from scipy import sparse
 
 from kbert.config import DatasetConfig, FinetuningConfig
+from kbert.config.pooling_config import SIMILARITY_FUNCTIONS
 from kbert.features import EXAMPLE_WEIGHTS, TARGET_FEATURE, TEACHER_SCORES
 from kbert.tasks.late_interaction.late_interaction import LateInteraction
 from kbert.tasks.sequences.number_files import NumberFiles
@@ -15,6 +16,8 @@ from kbert.tasks.similarity.in_batch_loss import COUPLED
 from kbert.tasks.similarity.retrieval_scores import retrieval_scores
 from kbert.tasks.similarity.text_groups import TaughtFiles, TaughtGroup, TextGroup
 from kbert.tasks.similarity.text_similarities import DenseSimilarities
+from kbert.tasks.similarity.vectors import similarities
+from kbert.tasks.sparse_embedding import sparse_similarities
 from kbert.tasks.sparse_embedding.sparse_embedding import SparseEmbedding
 from kbert.tasks.sparse_embedding.sparse_vectors import SparseVectors
 from kbert.tasks.task import ALL_REPLICAS, Predictions
@@ -133,6 +136,26 @@ def test_scores_are_those_of_the_dense_vectors():
     assert task.score(None, Predictions(kept, np.arange(ROWS)))["pearson"] == pytest.approx(
         expected, rel=1e-4
     )
+
+
+@pytest.mark.parametrize("function", SIMILARITY_FUNCTIONS)
+def test_similarities_are_those_of_the_dense_vectors_without_a_dense_matrix_of_all_texts(
+    function, monkeypatch
+):
+    most, toarray = [], sparse.csr_array.toarray
+    monkeypatch.setattr(sparse_similarities, "_TEXTS_AT_ONCE", 2)
+    monkeypatch.setattr(sparse.csr_array, "toarray", lambda self: most.append(self.shape) or toarray(self))
+    dense = np.random.default_rng(3).uniform(-1, 1, (8, 9)).clip(0).astype(np.float32)
+    dense[4] = 0
+    queries, texts = dense[:3], dense[3:]
+    found = sparse_similarities.sparse_similarities(
+        sparse.csr_array(queries), sparse.csr_array(texts), function
+    )
+    np.testing.assert_allclose(found, similarities(queries, texts, function), atol=1e-6)
+    assert found.dtype == np.float32 and all(shape == (3, 5) or shape[0] <= 3 for shape in most)
+    assert sparse_similarities.sparse_similarities(
+        sparse.csr_array(queries), sparse.csr_array(texts[:0]), function
+    ).shape == (3, 0)
 
 
 def test_rows_of_a_teacher(tmp_path):
