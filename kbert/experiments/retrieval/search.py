@@ -29,8 +29,9 @@ class Best:
         own_texts: Sequence[int] | None = None,
         judgments: Sequence[Mapping[int, float]] = (),
     ):
-        self.scores = np.full((num_queries, k), -np.inf, np.float32)
-        self.positions = np.full((num_queries, k), -1, np.int64)
+        self._scores = np.full((num_queries, k), -np.inf, np.float32)
+        self._positions = np.full((num_queries, k), -1, np.int64)
+        self._are_in_order = True
         self.beyond = np.zeros(num_queries, np.int64)
         self._own = np.full(num_queries, -1) if own_texts is None else np.array(own_texts)
         pairs = sorted((position, query) for query, gains in enumerate(judgments) for position in gains)
@@ -45,28 +46,42 @@ class Best:
           positions: int array (texts,), one after the other, or (queries, texts): which texts these are.
           first: the first of the queries.
         """
-        rows, k = slice(first, first + len(scores)), self.scores.shape[1]
+        rows, k = slice(first, first + len(scores)), self._scores.shape[1]
         own = positions == self._own[rows, None]
         scores = np.where(own & (positions >= 0), -np.inf, scores).astype(np.float32)
         if positions.ndim == 1:
             self._keep_judged(scores, positions, first)
-        before, every = self.scores[rows], scores
+        every = np.concatenate([self._scores[rows], scores], axis=1)
         positions = np.broadcast_to(positions, scores.shape)
-        if scores.shape[1] > k:
-            best = _first_of_the_best(scores, positions, k)
-            positions, scores = (np.take_along_axis(part, best, 1) for part in (positions, scores))
-        positions = np.concatenate([self.positions[rows], positions], axis=1)
-        scores = np.concatenate([before, scores], axis=1)
-        order = np.lexsort((positions, -scores), axis=1)[:, :k]
-        scores = np.take_along_axis(scores, order, 1)
-        least = (scores[:, -1] - tie(scores[:, -1]))[:, None]
-        left = sum(np.sum(part >= least, axis=1) for part in (before, every)) - np.sum(
-            scores >= least, axis=1
-        )
-        left += np.where(before[:, -1] >= least[:, 0], self.beyond[rows], 0)
-        self.beyond[rows] = np.where(np.isneginf(scores[:, -1]), 0, left)
-        self.scores[rows] = scores
-        self.positions[rows] = np.where(np.isneginf(scores), -1, np.take_along_axis(positions, order, 1))
+        positions = np.concatenate([self._positions[rows], positions], axis=1)
+        best = _first_of_the_best(every, positions, k)
+        scores = np.take_along_axis(every, best, 1)
+        last, last_before = np.min(scores, axis=1), np.min(self._scores[rows], axis=1)
+        least = last - tie(last)
+        left = np.sum(every >= least[:, None], axis=1) - np.sum(scores >= least[:, None], axis=1)
+        left += np.where(last_before >= least, self.beyond[rows], 0)
+        self.beyond[rows] = np.where(np.isneginf(last), 0, left)
+        self._scores[rows] = scores
+        self._positions[rows] = np.where(np.isneginf(scores), -1, np.take_along_axis(positions, best, 1))
+        self._are_in_order = False
+
+    @property
+    def scores(self) -> np.ndarray:
+        return self._in_order()[0]
+
+    @property
+    def positions(self) -> np.ndarray:
+        return self._in_order()[1]
+
+    def _in_order(self):
+        """The scores and the positions, sorted once behind all texts: to sort deep rankings with each block
+        of texts takes longer than the search."""
+        if not self._are_in_order:
+            for scores, positions in zip(self._scores, self._positions, strict=True):
+                order = np.lexsort((positions, -scores))
+                scores[:], positions[:] = scores[order], positions[order]
+            self._are_in_order = True
+        return self._scores, self._positions
 
     def _keep_judged(self, scores, positions, first):
         begin, end = np.searchsorted(self._judged[:, 0], [positions[0], positions[-1] + 1])

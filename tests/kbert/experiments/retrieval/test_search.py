@@ -25,6 +25,16 @@ def test_texts_that_a_query_is_not_to_find_have_no_position():
     assert best.positions.tolist() == [[5, -1, -1], [-1, -1, -1]]
 
 
+def test_texts_are_sorted_once_behind_all_of_them(monkeypatch):
+    sorts, lexsort = [], np.lexsort
+    monkeypatch.setattr(np, "lexsort", lambda keys, **kwargs: sorts.append(keys) or lexsort(keys, **kwargs))
+    best = Best(2, 40)
+    for first in range(0, 90, 9):
+        best.add(np.arange(first, first + 9) % 7 * np.ones((2, 1)), np.arange(first, first + 9))
+    assert not sorts and best.scores[:, 0].tolist() == [6, 6] and best.positions[:, 0].tolist() == [6, 6]
+    assert len(sorts) == 2
+
+
 @pytest.mark.parametrize("values", [1, 3, 30])
 @pytest.mark.parametrize("block", [7, 300])
 def test_ties_across_the_depth_count_as_if_all_texts_were_found(values, block):
