@@ -128,16 +128,16 @@ def _texts_apart(texts, held, positives):
     def repeated(some):
         return frozenset(text for text in some if held[text] > 1)
 
-    of_queries = {query: repeated(own) for query, own in positives.items()}
+    repeated_positives = {query: repeated(own) for query, own in positives.items()}
     queries: dict[str, set[str]] = collections.defaultdict(set)
-    for query, own in of_queries.items():
+    for query, own in repeated_positives.items():
         for text in own:
             queries[text].add(query)
     examples = []
     for row in texts:
         own = repeated(row)
         is_positive_of = tuple(queries[text] for text in own if text in queries)
-        examples.append(_TextsApart(row[0], own, of_queries[row[0]], is_positive_of))
+        examples.append(_TextsApart(row[0], own, repeated_positives[row[0]], is_positive_of))
     return examples
 
 
