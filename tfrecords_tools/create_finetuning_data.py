@@ -270,14 +270,14 @@ def _characters(cell):
 
 
 def _warn_of_sorted_rows(counts):
-    """Warns of labels one after the other in more rows than training shuffles: it would end with the last."""
+    """Warns of labels one after the other in more rows than training shuffles."""
     if _CHANGES not in counts or (number := counts["labels"].sum()) <= record_reader.SHUFFLE_BUFFER:
         return
     expected = number * (1 - ((counts["labels"] / number) ** 2).sum())
     if counts[_CHANGES][0] < _SORTED * expected:
         logging.warning(
-            "the rows are sorted by label, and training on records shuffles %s at a time: each epoch would "
-            "end with the last labels alone. Make records for training with --shuffle.",
+            "the rows are sorted by label, and training on records shuffles %s at a time: an epoch would "
+            "begin with the first labels and end with the last. Make records for training with --shuffle.",
             f"{record_reader.SHUFFLE_BUFFER:,}",
         )
 

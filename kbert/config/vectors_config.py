@@ -111,7 +111,7 @@ class VectorsConfig:
     def _warn_of_other_names(self):
         if not self.prompt() and (others := [name for name, prompt in self.prompts.items() if prompt]):
             warn_once(
-                f"The model has the prompts {shown(others)}, but none is called query or document: queries "
+                f"The model has the prompts {shown(others)}, but none for a query or a document: queries "
                 "and documents are read without a prompt. Name one by prompt_name, or rename them where the "
                 "model keeps its prompts."
             )

@@ -1,5 +1,7 @@
 """The data that a model is evaluated on: opened, and compared with what it was trained on."""
 
+import contextlib
+
 from absl import logging
 
 from kbert.config import PretrainingConfig
@@ -55,25 +57,31 @@ def labelled_examples(loaded, task, eval_file, max_seq_length: int, held_out) ->
 
 def _warn_of_training_file(run, data):
     """Warns where the examples are those that a run was trained on, or these and the held-out ones."""
-    trained, held_out = run.details.get("num_train_examples", 0), run.details.get("held_out")
+    trained = run.details.get("num_train_examples", 0)
     if data.fingerprint == run.details.get("data", {}).get("train"):
         trained, others = data.num_examples, ""
-    elif (
-        held_out
-        and data.num_examples >= trained + held_out["num_examples"]
-        and _held_out(run, data).digest == held_out["digest"]
-    ):
+    elif _is_split(run, data, trained):
         others = "; split=dev takes those that were held out"
     else:
         return
     logging.warning(
         "%s is the training file, and %s of its %s examples were trained on: their scores, and a temperature "
-        "or thresholds chosen by them, say little about other texts%s",
+        "or thresholds chosen by them, say little about other texts%s.",
         shown_source(data.path),
         f"{trained:,}",
         f"{data.num_examples:,}",
         others,
     )
+
+
+def _is_split(run, data, trained) -> bool:
+    """Whether a run was trained on so many of the examples, and `dev_split` held out the others."""
+    held_out = run.details.get("held_out")
+    if not held_out or not trained or data.num_examples != trained + held_out["num_examples"]:
+        return False
+    with contextlib.suppress(ValueError):  # of other examples, of which nothing would be held out
+        return _held_out(run, data).digest == held_out["digest"]
+    return False
 
 
 def _held_out(run, data):

@@ -54,6 +54,8 @@ def run_finetuning(
     new_task = new_task.for_training(data.train.count_labels)
     start = Start(config, init, run_dir, new_task)
     task = new_task.with_pooling(start.pooling).with_activation(start.activation)
+    if data.dev.get("") and data.dev[""].examples is None and task.best_metric_of_records:
+        task.best_metric = task.best_metric_of_records
     config = _complete_config(dataclasses.replace(config, dataset=data.dataset), start)
     _require_fit(task, config, data, start, init.checkpoint or paths.train_dir or run_dir)
     trained_task: Any = FrozenEncoder(task, run_dir) if config.freeze_encoder else start.taught(task)

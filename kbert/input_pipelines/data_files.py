@@ -127,7 +127,7 @@ def _naming_data(names, advice, may_be_batches):
             text = re.sub(r"\bdataset\.(\w+)(=t(?=rue\b))?", lambda m: m[1] + ("=T" if m[2] else ""), text)
         if may_be_batches:  # of a tf.data.Dataset
             mend = r"\1: batches are no rows; give what .unbatch() makes of them."
-            text = re.sub(r"( a JSON list as '[^']*', not a string); mend the row[^.]*\.", mend, text)
+            text = re.sub(r"( a JSON list as '[^']*', not a string); [^.]*\.", mend, text)
         return re.sub(r"has (a JSON )?null as", "has None as", text)  # or NaN, which JSON has not
 
     def rename(record):

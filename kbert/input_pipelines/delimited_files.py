@@ -21,6 +21,7 @@ from kbert.input_pipelines.json_rows import MissingColumn
 # In characters. The default of the csv module, 131,072, is too small for a book. Without any limit, a quote
 # that is never closed would make one cell of the whole rest of a CSV file.
 _LONGEST_CELL = 1 << 24
+_ENOUGH_ROWS = 10  # all of which have quotation marks around a cell
 _AS_CSV = (
     "To read it with quotes, end its name in .csv, or set --override=dataset.file_format=csv where there is "
     "a config; its tabs are seen."
@@ -319,7 +320,7 @@ def delimited_records(
     """
     lines = text_lines(path, dataset.encoding, problems)
     layout = find_layout(lines, path, file_format, dataset, wanted, problems)
-    header, short, in_quotes, in_single, cut = layout.header, [], 0, 0, []
+    header, short, whole, in_quotes, in_single, cut = layout.header, [], 0, 0, 0, []
     in_marks = [] if layout.quoted else [header.index(name) for name in columns if name in header]
     require_columns(header, path, columns, dataset, problems)
     least = len(header)
@@ -329,6 +330,7 @@ def delimited_records(
         where = f"{path} line {number}"
         if len(cells) == len(header):
             joined = "".join(cells)  # first: this is done for every row
+            whole += 1
             in_quotes += not layout.quoted and '""' in joined and any(map(_is_in_quotes, cells))
             in_marks = [column for column in in_marks if cells[column][:1] == cells[column][1:][-1:] == '"']
             in_single += "''" in joined and any(_is_in_quotes(cell, "'") for cell in cells)
@@ -346,6 +348,8 @@ def delimited_records(
             problems.add_hint(_hint(cells, layout))
         else:
             yield where, dict(zip(header, cells + [""] * (len(header) - len(cells)), strict=False))
+    if whole < _ENOUGH_ROWS:  # a text may be speech
+        in_marks = []
     if in_quotes or in_marks:
         what = f"{in_quotes:,} row(s) have cells in quotation marks, with doubled ones inside"
         if not in_quotes:

@@ -54,7 +54,7 @@ def with_judged_numbers(
     read: Callable, number_of: Callable, skip_unlabelled: bool, path: str | Path
 ) -> Iterator:
     """Yields the examples of a file of numbers; those that mark rows without one, such as -1 beside 0 to 5,
-    are left out where `skip_unlabelled`, else warned of. Warns of those of `_FAR_NUMBERS` that are ten
+    are left out where `skip_unlabelled`, else warned of. Warns of those of `_FAR_NUMBERS` that are nine
     times as far from 0 as all others.
 
     Args:
@@ -185,10 +185,14 @@ def _require_repeated(counts, path):
 
 
 def _require_no_fractions(counts, path):
-    numbers = {label: as_number(label) for label in counts}
-    if None in numbers.values():
-        return
-    if fraction := next((label for label, number in numbers.items() if number and number % 1), None):
+    fraction = None
+    for label in counts:
+        number = as_number(label)
+        if number is None:
+            return
+        if number != number.to_integral_value():
+            fraction = label
+    if fraction:
         raise ValueError(
             f"{path}: all labels are numbers, one of them {fraction!r}, which is a label for regression: set "
             'task = "sequence_regression", or list all in dataset.labels if they are classes.'

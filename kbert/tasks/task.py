@@ -131,6 +131,7 @@ class Task:
       loss_settings: the names of the settings that only the task's own losses in training read, not those of
         evaluations.
       best_metric: the metric that decides which checkpoint is the best, unless a config names another one.
+      best_metric_of_records: that of evaluations on records, where the other one needs the texts.
       no_scores: how the names of metrics end of which neither more nor less is better, such as thresholds and
         counts: none of these is a `best_metric`.
       percent_scores: how the names of metrics end that are in percent, as an official script gives them.
@@ -173,6 +174,7 @@ class Task:
     not_in_answers: tuple[str, ...] = ()
     loss_settings: tuple[str, ...] = ()
     best_metric: str = "loss"
+    best_metric_of_records: str | None = None
     no_scores: tuple[str, ...] = ()
     percent_scores: tuple[str, ...] = ()
     collected: tuple[str, ...] = ()

@@ -112,9 +112,15 @@ class TrainingState:
         self.step += steps
         if self._sums is not None:
             # Sums from a checkpoint are NumPy arrays, in a list in the order of `tf.nest`.
-            before = zip(tf.nest.flatten(self._sums), tf.nest.flatten(sums), strict=True)
-            total = [tf.cast(old, new.dtype) + new for old, new in before]
-            sums = tf.nest.pack_sequence_as(sums, total)
+            before, new = tf.nest.flatten(self._sums), tf.nest.flatten(sums)
+            if [value.shape for value in before] == [value.shape for value in new]:
+                total = [tf.cast(old, more.dtype) + more for old, more in zip(before, new, strict=True)]
+                sums = tf.nest.pack_sequence_as(sums, total)
+            else:
+                logging.warning(
+                    "The checkpoint is of a kbert that summed other metrics: the next line of them is of the "
+                    "steps since then alone."
+                )
         self._sums = sums
 
     def take_sums(self) -> dict:

@@ -194,7 +194,8 @@ def _stream(path, dataset, names, read_row, optional=()):
         yield from stream_examples(path, dataset, names, read_row, with_labels=False, optional=optional)
     except MissingColumn as error:
         expected = f"Expected the columns {', '.join(names)}"
+        advice = " TREC's files have no such line: add it, and leave their column of zeros out."
         raise ValueError(
-            f"{error.what}\n  {expected}; in a TSV file the first line names them, with tabs between. Files "
-            "of TREC and MS MARCO have no such line: add it, and leave TREC's column of zeros out."
+            f"{error.what}\n  {expected}; in a TSV file the first line names them, with tabs between."
+            + advice * ("score" in names)
         ) from None

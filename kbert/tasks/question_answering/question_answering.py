@@ -75,6 +75,7 @@ class QuestionAnswering(Task):
     settings_class = QuestionAnsweringSettings
     row_settings = ("unanswerable", "doc_stride", "max_query_length")
     best_metric = "f1"  # of texts: most windows of a long one have no answer, and [CLS] is right there
+    best_metric_of_records = "span_accuracy"
     no_scores = ("_thresh", "_threshold", "baseline_exact_match", "baseline_f1")
     percent_scores = ("f1", "exact_match", "exact")
     checkpoint = CheckpointKind("BertForQuestionAnswering")

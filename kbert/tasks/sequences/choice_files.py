@@ -52,14 +52,14 @@ class ChoiceFiles(Files):
         def read(record, label, where):
             text = labelled_files.text_cell(record, dataset.text, where)
             choices = [labelled_files.text_cell(record, column, where) for column in dataset.choices]
-            if dataset.text_pair:
-                beginning = labelled_files.text_cell(record, dataset.text_pair, where)
-                choices = labelled_files.whole_choices(beginning, choices)
             if label is not None and not choices[label].strip():
                 raise ValueError(
                     f"{where}: its label {record[dataset.label]!r} is the choice in "
                     f"{dataset.choices[label]!r}, which is empty; mend the label or write the choice."
                 )
+            if dataset.text_pair:
+                beginning = labelled_files.text_cell(record, dataset.text_pair, where)
+                choices = labelled_files.whole_choices(beginning, choices)
             return Choices(text, tuple(choices), label)
 
         right = _RightChoice(path)

@@ -22,10 +22,10 @@ _CONLL_U = 10  # columns between tabs; lines with such a number are no words, bu
 _LANGUAGE = re.compile(r"[a-z]{2,3}:(?=.)")
 _NO_WORD = re.compile(r"[0-9]+[-.][0-9]+\t")
 _HEADS_OF_WORDS = ("word", "words", "token", "tokens", "text", "form")
+_NO_TAGS = frozenset("tag tags label labels ner".split())
 # Without "ne", a tag of STTS: "Word" may be a name.
-_HEADS_OF_TAGS = frozenset(
-    "tag tags label labels ner ner_tag ner_tags entity bio iob iob2 pos pos_tag pos_tags upos xpos class "
-    "category".split()
+_HEADS_OF_TAGS = _NO_TAGS.union(
+    "ner_tag ner_tags entity bio iob iob2 pos pos_tag pos_tags upos xpos class category".split()
 )
 
 
@@ -103,7 +103,7 @@ def _read_sentences(path, dataset, with_tags):
             continue
         if rows:
             words, tags, locations = zip(*rows, strict=True)
-            _require_no_header(words, tags, dataset, locations[0])
+            _require_no_header(words, tags, dataset, locations[0], is_empty)
             if is_empty:
                 _require_words(words, tags, dataset, columns, locations[0])
             is_empty = False
@@ -192,10 +192,12 @@ def label_column(dataset: DatasetConfig) -> int:
     return names.index(dataset.label) if dataset.label in names else len(names) - 1
 
 
-def _require_no_header(words, tags, dataset, where):
-    """Raises ValueError for a sentence that begins with names of columns."""
+def _require_no_header(words, tags, dataset, where, is_first):
+    """Raises ValueError for a sentence that begins with names of columns. Further down a word and its class
+    may be written so, unless the name of the class is none."""
+    heads = _HEADS_OF_TAGS if is_first else _NO_TAGS
     if words[0].lower() in (*_HEADS_OF_WORDS, dataset.text.lower()) and (
-        tags[0].lower() in _HEADS_OF_TAGS | {dataset.label.lower()}
+        tags[0].lower() in heads | {dataset.label.lower()}
     ):
         raise ValueError(
             f"{where} looks like a header ({words[0]!r}, {tags[0]!r}); take the line out, or, for a file "

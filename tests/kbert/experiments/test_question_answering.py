@@ -1,10 +1,11 @@
 """Questions on texts: a model learns to answer them, and where it says that there is no answer."""
 
+import dataclasses
 import json
 
 import pytest
 
-from kbert.config import DatasetConfig
+from kbert.config import DatasetConfig, to_dict
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import finetune
 from kbert.runs.run_directory import RunDirectory
@@ -12,6 +13,7 @@ from kbert.tasks.question_answering.squad_files import read_questions
 from tests.conftest import tiny_finetuning_config
 from tests.kbert.inference.answering import answers
 from tests.kbert.tasks.question_answering.small_squad import write_squad
+from tfrecords_tools.create_finetuning_data import create_finetuning_data
 
 pytestmark = pytest.mark.long
 
@@ -53,6 +55,21 @@ def test_a_model_learns_to_answer(case):
     assert metrics["f1"] > 60 and metrics["exact_match"] > 50
     assert metrics["baseline_f1"] == pytest.approx(100 * 3 / 11)
     assert metrics["best_f1"] >= metrics["f1"] > metrics["baseline_f1"]
+
+
+@pytest.mark.parametrize("dev", ["file", "records"])
+def test_the_best_checkpoint_goes_by_f1_or_on_records_by_windows(case, dev, tmp_path):
+    run, file, _ = case
+    config = dataclasses.replace(CONFIG, best_metric=None, num_train_epochs=0.2)
+    data = {"dev_file": file}
+    if dev == "records":
+        (tmp_path / "config.json").write_text(json.dumps(to_dict(config)), encoding="utf-8")
+        create_finetuning_data(tmp_path / "config.json", file, tmp_path / "records", init_checkpoint=run.path)
+        data = {"dev_dir": tmp_path / "records"}
+    train = write_squad(tmp_path / "train.json", 64, seed=64, impossible=True)
+    finetune(config, tmp_path / "run", train, init_checkpoint=run.path, **data)
+    best = json.loads((tmp_path / "run" / "checkpoints" / "best.json").read_text(encoding="utf-8"))
+    assert best["metric"] == {"file": "f1", "records": "span_accuracy"}[dev]
 
 
 def test_a_chosen_threshold_is_kept_with_the_run(case, caplog):

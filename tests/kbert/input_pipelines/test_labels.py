@@ -112,7 +112,8 @@ def test_fractions_are_no_classes(with_source):
     with pytest.raises(ValueError, match="all labels are numbers, one of them .2.5., which is a label"):
         completed(path)
     assert completed(path, labels=("0", "2.5", "5.00")) == ("0", "2.5", "5.00"), "where classes are meant"
-    for classes in (["1.0", "2.0"], ["2.5", "x"]):  # as pandas writes classes; names beside numbers
+    # As pandas writes classes; names beside numbers; codes of many digits.
+    for classes in (["1.0", "2.0"], ["2.5", "x"], [f"1{'0' * 39}", f"2{'0' * 39}"]):
         assert completed(with_source(classes)) == tuple(classes)
 
 

@@ -44,10 +44,12 @@ def test_what_names_no_choice_is_refused(tmp_path, label):
 
 
 def test_an_empty_choice_is_no_right_one(tmp_path):
-    with pytest.raises(
-        ValueError, match="line 3: its label '2' is the choice in 'three', which is empty; mend"
-    ):
-        read(tmp_path, ["0", "2"], "yes,no,")
+    path = tmp_path / "rows.csv"
+    for begins in ({}, {"text_pair": "begins"}):  # as SWAG's choices do
+        path.write_text("text,begins,one,two,three,label\nx,y,yes,no,,0\nx,y,yes,no,,2\n")
+        dataset = DatasetConfig(choices=CHOICES, **begins)
+        with pytest.raises(ValueError, match="line 3: its label '2' is the choice in 'three', which is"):
+            list(ChoiceFiles().read_examples(path, dataset))
     assert read(tmp_path, ["0", "1"], "yes,no,") == [0, 1]
 
 

@@ -14,7 +14,19 @@ from kbert.runs import checkpoint
 from kbert.runs.metrics_file import read_metrics
 from kbert.training import trainer
 from kbert.training.evaluation_step import EvaluationStep, evaluate_batches
+from kbert.training.training_state import TrainingState
 from tests.kbert.training.run_contents import numbers
+
+
+def test_sums_of_a_version_with_other_metrics_are_left_out(caplog):
+    """A table of labels by labels, say, where counts of each label are summed now."""
+    state = TrainingState.__new__(TrainingState)
+    new = {"counts": (tf.ones((3, 2)), tf.zeros(()))}
+    for before, expected in (((3, 2), 3.0), ((2, 2), 1.0)):
+        state.step, state._sums = 0, [np.full(before, 2.0), np.array(0.0)]
+        state.advance(1, new)
+        assert state.take_sums()["counts"][0].numpy().tolist() == [[expected] * 2] * 3
+    assert "summed other metrics" in caplog.text
 
 
 def test_a_run_leaves_what_it_promises(pretraining_run):

@@ -118,7 +118,7 @@ WRONG = {
     "a number to Python alone": ({"qrels": [*QRELS, "q1\td2\t1_0"]}, ["line 6", "'1_0'"]),
     "two lines": ({"corpus": [*CORPUS, "{", {"_id": "d4", "text": None}]}, ["line 4", "line 5"]),
     "no header": ({"qrels": QRELS[1:]}, ["first line", "query-id, corpus-id, score"]),
-    "TREC's form": ({"qrels": ["q1 0 d1 1"]}, ["Files of TREC", "first line", "column of zeros"]),
+    "TREC's form": ({"qrels": ["q1 0 d1 1"]}, ["TREC's files", "first line", "column of zeros"]),
     "no judgments": ({"qrels": QRELS[:1]}, ["qrels.tsv holds no rows"]),
     "an id twice": ({"corpus": [*CORPUS, CORPUS[0]]}, ["line 4", "'d1'"]),
     "no text": ({"queries": [*QUERIES, {"_id": "q4"}]}, ["line 4", "'text'"]),

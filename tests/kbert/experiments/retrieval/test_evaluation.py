@@ -34,6 +34,13 @@ def test_metrics_are_means_over_queries(files, tmp_path):
     assert "2 queries in 5 texts" in page and "what rolls" in page and "Queries that fail" in page
 
 
+def test_how_a_model_is_read_is_passed_on(files, monkeypatch):
+    monkeypatch.undo()
+    for reading in ({"checkpoint": "best"}, {"do_lower_case": True}, {"allow_unmatched": "pooling"}):
+        with pytest.raises(ValueError, match="are of a model, and BM25 is none"):
+            evaluation.evaluate_retrieval("bm25", *files, **reading)
+
+
 def test_a_page_replaces_nothing_that_is_read(files):
     before = files[1].read_bytes()
     with pytest.raises(ValueError, match="is the input"):
@@ -55,7 +62,7 @@ def test_a_baseline_that_does_not_end_costs_no_score_of_the_model(files, monkeyp
 
     pytest.importorskip("bm25s")
     monkeypatch.setattr(retrievers.Bm25Retriever, "find", stopped)
-    with caplog.at_level("INFO"), pytest.raises(KeyboardInterrupt):
+    with caplog.at_level("INFO", "absl"), pytest.raises(KeyboardInterrupt):
         evaluation.evaluate_retrieval("letters", *files)
     assert "ndcg_at_10 0." in caplog.text and "BM25, is next" in caplog.text
 

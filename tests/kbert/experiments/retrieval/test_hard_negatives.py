@@ -76,6 +76,13 @@ def test_negatives_are_the_nearest_that_the_rules_allow(files, number, skipped, 
         )
 
 
+def test_how_a_model_is_read_is_passed_on(files, monkeypatch):
+    monkeypatch.undo()
+    for reading in ({"checkpoint": "best"}, {"do_lower_case": True}, {"allow_unmatched": "pooling"}):
+        with pytest.raises(ValueError, match="are of a model, and BM25 is none"):
+            mining.hard_negatives("bm25", *files[:2], **reading)
+
+
 def test_rows_are_packed_as_the_name_says(files):
     mine(files)
     packed = files[1].with_name("rows.ndjson.gz")

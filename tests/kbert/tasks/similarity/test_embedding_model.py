@@ -141,7 +141,7 @@ def test_prompts_of_other_names_than_a_task_are_said(prompts, default, is_said, 
     assert not caplog.text
     pooling.prompt_name("query")
     pooling.prompt_name("document")
-    assert caplog.text.count("none is called query or document") == is_said
+    assert caplog.text.count("none for a query or a document") == is_said
 
 
 def test_tokens_of_the_default_prompt_do_not_count_in_training(encoder, batch):

@@ -546,6 +546,7 @@ def test_a_header_is_no_word_where_tags_have_no_scheme(tmp_path, header):
     """NE is a tag of STTS, and Word a name that has it."""
     words = "Word\tNE\nhilft\tVVFIN\n\n"
     assert len(read(write(tmp_path, words * 2), tag_scheme="none")) == 2
+    assert len(read(write(tmp_path, f"{words}Text\tpos\n\n"), tag_scheme="none")) == 2  # a word and its class
     with pytest.raises(ValueError, match="line 1 looks like a header"):
         read(write(tmp_path, f"{header}\n{words}"), tag_scheme="none")
 
