@@ -56,9 +56,8 @@ class LoadedFile(TextAnswers):
                 "or the checkpoint that it was made of."
             )
         self._model = LiteRTModel(path, self.vocabulary, num_threads)
-        _require_described(
-            path, self._model.content, about
-        )  # after LiteRT, which says of a damaged file that it is one
+        # After LiteRT, which says of a damaged file that it is one.
+        _require_described(path, self._model.content, about)
         self.max_seq_length = self._model.lengths[-1]
 
     def __repr__(self):

@@ -100,18 +100,19 @@ class VectorsConfig:
         )
         if task is None:
             return name
-        known = {TEXT_TASKS[0], *DOCUMENT_PROMPTS} & set(self.prompts)
-        if not any(self.prompts[known_name] for known_name in known):
-            self._warn_of_other_names()
+        known = [own for own in (TEXT_TASKS[0], *DOCUMENT_PROMPTS) if own in self.prompts]
+        if self.named_prompts and not any(map(self.prompts.get, known)):
+            warn_once(
+                f"The model has the prompts {shown(self.named_prompts)}, but none for a query or a document: "
+                "queries and documents are read without a prompt. Name one by prompt_name, or rename them "
+                "where the model keeps its prompts."
+            )
         if not known:
             return None
         names = DOCUMENT_PROMPTS if task == TEXT_TASKS[1] else ()
-        return next((known for known in names if known in self.prompts), task)
+        return next((own for own in names if own in known), task)
 
-    def _warn_of_other_names(self):
-        if not self.prompt() and (others := [name for name, prompt in self.prompts.items() if prompt]):
-            warn_once(
-                f"The model has the prompts {shown(others)}, but none for a query or a document: queries "
-                "and documents are read without a prompt. Name one by prompt_name, or rename them where the "
-                "model keeps its prompts."
-            )
+    @property
+    def named_prompts(self) -> list[str]:
+        """The names of prompts that stand before a text where they are asked for; none beside a default."""
+        return [] if self.prompt() else [name for name, prompt in self.prompts.items() if prompt]

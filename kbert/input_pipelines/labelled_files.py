@@ -385,7 +385,7 @@ def text_cell(record: dict, column: str, where: str) -> str:
     if why := text_problem(record, column):
         mend = "mend the row or leave it out"
         if isinstance(record[column], list):
-            mend = "write a row for each text of the list, or a column, such as negative_1 and negative_2"
+            mend = "write a row for each text of the list, and of negatives a column for each"
         raise ValueError(f"{where} {why}; {mend}.")
     text = record[column]
     if text[:2] in ("b'", 'b"') and len(text) > 2 and text[-1] == text[1]:

@@ -163,20 +163,15 @@ def write_features(
     own_pooling: Any = pooling or "none"
     if pooling is None and model.own_pooling:
         own_pooling, layers = model.own_pooling, layers or [-1]
-        _warn_of_prompts(model.vectors)
+        if named := model.vectors.named_prompts:
+            logging.warning(
+                "No prompt stands before the texts, but the model has %s: for the vectors that a search "
+                'compares ask in Python, by kbert.load(...).embed(texts, task="document") or prompt_name.',
+                ", ".join(named),
+            )
     last_layers = [-1 - layer for layer in range(min(_NUM_LAYERS, model.config.num_hidden_layers))]
     extractor = feature_extractor.FeatureExtractor(model, layers or last_layers, own_pooling, combine)
     extract_features(extractor, input_file, output_file, output_format, batch_size, overwrite)
-
-
-def _warn_of_prompts(vectors):
-    prompted = [name for name, prompt in vectors.prompts.items() if prompt]
-    if prompted and not vectors.prompt():
-        logging.warning(
-            "No prompt stands before the texts, but the model has %s: for the vectors that a search compares "
-            'ask in Python, by kbert.load(...).embed(texts, task="document") or prompt_name.',
-            ", ".join(prompted),
-        )
 
 
 def define_flags():

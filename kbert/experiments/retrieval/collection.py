@@ -186,10 +186,15 @@ def _read_judgments(path, queries, queries_file) -> Iterator[tuple[str, str, flo
     yield from _stream(path, columns, names, read_row)
 
 
-def _stream(path, dataset, names, read_row, optional=()):
-    """What `read_row` makes of each row of a file with columns of these names, which no config changes."""
+def require_named_format(path: Path):
+    """Raises ValueError for the name of a file that tells no format, where no config says it."""
     if find_format(path) is None:
         raise ValueError(f"{path}: cannot tell the format from the name; end it in .jsonl or .tsv.")
+
+
+def _stream(path, dataset, names, read_row, optional=()):
+    """What `read_row` makes of each row of a file with columns of these names, which no config changes."""
+    require_named_format(path)
     try:
         yield from stream_examples(path, dataset, names, read_row, with_labels=False, optional=optional)
     except MissingColumn as error:

@@ -21,7 +21,7 @@ from kbert.cli.progress import Progress
 from kbert.config import DatasetConfig
 from kbert.experiments import show_lines
 from kbert.experiments.retrieval import retrievers
-from kbert.experiments.retrieval.collection import read_corpus
+from kbert.experiments.retrieval.collection import read_corpus, require_named_format
 from kbert.experiments.retrieval.evaluation import as_loaded, make_retriever
 from kbert.files.compression import find_opener
 from kbert.files.file_format import format_by_name
@@ -118,6 +118,7 @@ def hard_negatives(
     require_parent_folder(output_file)
     require_local(vectors_dir)
     require_one_split(Path(pairs_file))
+    require_named_format(Path(pairs_file))
     pairs = _read_pairs(Path(pairs_file), text, text_pair)
     corpus = [*read_corpus(Path(corpus_file)).values()] if corpus_file else []
     pairs = _as_in_corpus(pairs, corpus)

@@ -112,7 +112,8 @@ def similarities(queries, texts, function: str = "cosine", unit=None) -> np.ndar
 
 def unit_rows(vectors: np.ndarray) -> np.ndarray:
     """`unit` in NumPy, of a float32 array of shape (rows, width)."""
-    return vectors / np.sqrt(np.square(vectors).sum(axis=-1, keepdims=True) + np.float32(1e-12))
+    epsilon = np.float32(vector_dense.EPSILON)
+    return vectors / np.sqrt(np.square(vectors).sum(axis=-1, keepdims=True) + epsilon)
 
 
 def shortened(vectors, dimensions: int, normalize: bool):

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy import sparse
 
+from kbert.layers.vector_dense import EPSILON
 from kbert.tasks.similarity.text_similarities import TextSimilarities
 from kbert.tasks.similarity.vectors import similarities
 
@@ -22,7 +23,7 @@ def sparse_similarities(queries, texts, function: str) -> np.ndarray:
 
 def _unit(rows):
     """`unit_rows` of a csr_array."""
-    lengths = np.sqrt(rows.power(2).sum(axis=1) + np.float32(1e-12))
+    lengths = np.sqrt(rows.power(2).sum(axis=1) + np.float32(EPSILON))
     return rows.multiply(1 / lengths.reshape(-1, 1)).tocsr()
 
 

@@ -83,6 +83,11 @@ def test_how_a_model_is_read_is_passed_on(files, monkeypatch):
             mining.hard_negatives("bm25", *files[:2], **reading)
 
 
+def test_pairs_in_a_file_of_no_format_are_told_the_endings(files):
+    with pytest.raises(ValueError, match=r"pairs.rows: cannot tell the format .* in .jsonl or .tsv.$"):
+        mining.hard_negatives(LetterVectors(), files[0].rename(files[0].with_suffix(".rows")), files[1])
+
+
 def test_rows_are_packed_as_the_name_says(files):
     mine(files)
     packed = files[1].with_name("rows.ndjson.gz")
