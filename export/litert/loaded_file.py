@@ -14,8 +14,8 @@ from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_value
 from kbert.inference.text_answers import TextAnswers
 from kbert.inference.texts import text_batch
+from kbert.layers.unit_length import unit_rows
 from kbert.tasks import TASKS
-from kbert.tasks.similarity.vectors import unit_rows
 from kbert.tokenization.vocabulary_files import read_vocabulary
 
 from ..folder_names import ABOUT_FILE, MEDIAPIPE, TEXT

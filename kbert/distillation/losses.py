@@ -6,7 +6,7 @@ the example at real tokens and 0 at padding.
 
 from keras import ops
 
-from kbert.layers.vector_dense import unit
+from kbert.layers.unit_length import unit
 from kbert.tasks.task import SoftTarget
 
 

@@ -3,7 +3,8 @@
 import keras
 from keras import ops
 
-from kbert.layers.vector_dense import VectorDense, unit
+from kbert.layers.unit_length import unit
+from kbert.layers.vector_dense import VectorDense
 
 
 @keras.saving.register_keras_serializable(package="kbert")

@@ -37,7 +37,7 @@ from kbert.inference.model_as_checkpoint import model_as_checkpoint
 from kbert.inference.text_answers import TextAnswers
 from kbert.inference.texts import text_batch
 from kbert.late_tensorflow import keras, tf, traced_function
-from kbert.layers import named_inputs, sequence_pooling, vector_dense
+from kbert.layers import named_inputs, sequence_pooling, unit_length
 from kbert.runs.run_directory import RunDirectory
 from kbert.runs.run_file import require_no_config
 from kbert.tasks import TASKS
@@ -564,7 +564,7 @@ class LoadedModel(TextAnswers):
         def embed(texts):
             inputs, cut = self.text_inputs.rows(texts)
             vectors = pool(encoder(inputs)["sequence_output"], inputs["input_mask"])
-            return vector_dense.unit(vectors) if scales_again else vectors, cut
+            return unit_length.unit(vectors) if scales_again else vectors, cut
 
         return traced_function(embed, [tf.TensorSpec([None], tf.string)])
 

@@ -5,7 +5,8 @@ from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig
 from kbert.layers import fresh_weights
 from kbert.layers.encoder_layer import EncoderLayer
 from kbert.layers.flat_dense import activation
-from kbert.layers.vector_dense import VectorDense, unit
+from kbert.layers.unit_length import unit
+from kbert.layers.vector_dense import VectorDense
 
 
 @keras.saving.register_keras_serializable(package="kbert")

@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from kbert.config.dense_config import chain_width, dense_configs
+from kbert.layers.unit_length import unit
 
 # torch's defaults where Keras has others; RReLU is the mean of its slopes, as torch takes it in answers.
 _ACTIVATIONS = {
@@ -35,16 +36,6 @@ _ACTIVATIONS = {
     "Softmin": lambda x: ops.softmax(-x),
     "LogSoftmax": ops.log_softmax,
 }
-
-# Nothing beside the squares of real vectors. It gives a vector of zeros a finite gradient, under XLA too.
-# `keras.ops.normalize` gives it none there.
-EPSILON = 1e-12
-
-
-def unit(vectors):
-    """Vectors of shape (..., width) brought to length 1 (L2 norm), in float32; the zero vector stays."""
-    vectors = ops.cast(vectors, "float32")
-    return vectors * ops.rsqrt(ops.sum(ops.square(vectors), axis=-1, keepdims=True) + EPSILON)
 
 
 @keras.saving.register_keras_serializable(package="kbert")

@@ -8,7 +8,7 @@ from kbert.bounds import LARGEST_FLOAT32, Bounds
 from kbert.cli.warn_once import warn_once
 from kbert.config.vectors_config import TEXT_TASKS
 from kbert.late_tensorflow import ops
-from kbert.layers import vector_dense
+from kbert.layers import unit_length
 from kbert.tasks.file_columns import task_files
 from kbert.tasks.similarity.embedding_task import EmbeddingSettings, EmbeddingTask
 from kbert.tasks.similarity.in_batch_loss import ranking_sums
@@ -70,7 +70,7 @@ class MultipleNegativesRanking(InBatchTask):
         return self.prompts
 
     def comparable(self, values):
-        return vector_dense.unit(values["embeddings"])
+        return unit_length.unit(values["embeddings"])
 
     def compare(self, queries, candidates):
         return self.settings.scale * ops.matmul(queries, ops.swapaxes(candidates, -1, -2))

@@ -8,7 +8,7 @@ from kbert.config.pooling_config import SIMILARITY_FUNCTIONS
 from kbert.features import ENCODER_INPUTS
 from kbert.files.json_values import shown
 from kbert.late_tensorflow import ops
-from kbert.layers import vector_dense
+from kbert.layers import unit_length
 from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import TRUNCATED, Signature, texts_signature
 
@@ -17,7 +17,7 @@ SAME_VECTOR = 0.99  # the least cosine of two vectors that stand for the same te
 
 def cosine(first, second):
     """The cosines of two tensors of vectors of shape (..., width): float32 of shape (...)."""
-    return ops.sum(vector_dense.unit(first) * vector_dense.unit(second), axis=-1)
+    return ops.sum(unit_length.unit(first) * unit_length.unit(second), axis=-1)
 
 
 def text_embeddings(model, inputs: dict):
@@ -96,7 +96,7 @@ def similarities(queries, texts, function: str = "cosine", unit=None) -> np.ndar
     if queries.ndim != 2 or texts.ndim != 2:
         raise ValueError(f"vectors of shapes {queries.shape} and {texts.shape}; expected rows of numbers.")
     if function == "cosine":
-        unit = unit or vector_dense.unit
+        unit = unit or unit_length.unit
         queries, texts = np.asarray(unit(queries)), np.asarray(unit(texts))
     if function in ("cosine", "dot"):
         return queries @ texts.T
@@ -110,15 +110,9 @@ def similarities(queries, texts, function: str = "cosine", unit=None) -> np.ndar
     return scores
 
 
-def unit_rows(vectors: np.ndarray) -> np.ndarray:
-    """`unit` in NumPy, of a float32 array of shape (rows, width)."""
-    epsilon = np.float32(vector_dense.EPSILON)
-    return vectors / np.sqrt(np.square(vectors).sum(axis=-1, keepdims=True) + epsilon)
-
-
 def shortened(vectors, dimensions: int, normalize: bool):
     """The first numbers of vectors (texts, width), of length 1 if `normalize`: (texts, dimensions)."""
-    return vector_dense.unit(vectors[:, :dimensions]) if normalize else vectors[:, :dimensions]
+    return unit_length.unit(vectors[:, :dimensions]) if normalize else vectors[:, :dimensions]
 
 
 class VectorServing(Serving):

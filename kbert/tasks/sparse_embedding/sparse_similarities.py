@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from kbert.layers.vector_dense import EPSILON
+from kbert.layers.unit_length import EPSILON
 from kbert.tasks.similarity.text_similarities import TextSimilarities
 from kbert.tasks.similarity.vectors import similarities
 
