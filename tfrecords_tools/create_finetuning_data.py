@@ -180,10 +180,7 @@ def _read_vocabulary(vocab_file, tokenizer, init_checkpoint, do_lower_case, allo
     require_single({"vocab_file": vocab_file, "tokenizer": tokenizer, "init_checkpoint": init_checkpoint})
     if not init_checkpoint:
         return read_source(vocab_file, tokenizer, do_lower_case, allow_unmatched)
-    vocabulary = formats.read_checkpoint(init_checkpoint, do_lower_case, allow_unmatched).vocabulary
-    if warning := vocabulary.casing_warning():
-        logging.warning(warning)
-    return vocabulary
+    return formats.read_checkpoint(init_checkpoint, do_lower_case, allow_unmatched).vocabulary
 
 
 def _complete_dataset(settings, input_file):

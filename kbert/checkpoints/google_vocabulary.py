@@ -1,7 +1,9 @@
-"""vocab.txt in a folder of Google's (TF1, Model Garden), with the rules that its files and its name tell."""
+"""A vocab.txt alone, or in a folder of Google's (TF1, Model Garden), whose files and name tell the rules."""
 
 import re
 from pathlib import Path
+
+from absl import logging
 
 from kbert.checkpoints.bert_config_file import CONFIG_FILE
 from kbert.checkpoints.conversion.checks import decide_casing
@@ -9,6 +11,7 @@ from kbert.checkpoints.conversion.own_keys import CASING
 from kbert.checkpoints.report import Report
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_value, shown
+from kbert.tokenization.casing import casing_contradiction
 from kbert.tokenization.vocabulary import VOCABULARY_FILE, Vocabulary, read_pieces
 from kbert.tokenization.wordpiece_rules import RULES, WrongRules, recorded_rules
 
@@ -19,6 +22,31 @@ _KEYS_BESIDE = ("do_lower_case", "strip_accents", "tokenize_chinese_chars")
 # Like tokenization.py, `validate_case_matches_checkpoint`: the folder's name shows the casing.
 _CASED_FOLDER = re.compile(r"(^|[_-])(multi_)?cased([_-]|$)")
 _UNCASED_FOLDER = re.compile(r"(^|[_-])uncased([_-]|$)|^(multilingual|chinese)_L-")
+
+
+def read_vocab_file(path: str | Path, do_lower_case: bool | None) -> Vocabulary:
+    """The WordPieces of a vocab.txt that nothing else describes, by the rules of google-research/bert.
+
+    Warns where the tokens speak against the casing.
+
+    Args:
+      path: the file.
+      do_lower_case: the casing. None means lower-cased, as in google-research/bert, unless the tokens prove
+        that they are cased.
+
+    Raises:
+      ValueError: for None and such tokens, and whatever makes no vocabulary.
+    """
+    vocabulary = Vocabulary.from_file(path, do_lower_case is not False)
+    contradiction = casing_contradiction(vocabulary.tokens, vocabulary.rules)
+    if do_lower_case is None and contradiction and contradiction.is_certain:
+        raise ValueError(
+            f"{path}: texts are lower-cased if nothing is said, but {contradiction.sentence.rstrip('.')} "
+            "(do_lower_case=False), or say --do_lower_case if that is meant."
+        )
+    if contradiction:
+        logging.warning("%s: %s", path, contradiction.sentence)
+    return vocabulary
 
 
 def is_googles(folder: Path) -> bool:

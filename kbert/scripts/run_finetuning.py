@@ -24,6 +24,7 @@ from pathlib import Path
 
 from absl import flags
 
+from kbert.checkpoints import google_vocabulary
 from kbert.checks import with_home
 from kbert.cli import script
 from kbert.cli.closing_output import chosen_settings, define_json_flag, plain_metrics, print_result
@@ -42,7 +43,6 @@ from kbert.scripts.training_flags import (
     define_override_flags,
     define_teacher_flag,
 )
-from kbert.tokenization.vocabulary_files import read_vocab_file
 
 FLAGS = flags.FLAGS
 
@@ -114,7 +114,9 @@ def _vocabulary():
                 f"--vocab_file and --{other} cannot be combined: {owner} own vocabulary; leave one of them "
                 "out."
             )
-    return read_vocab_file(FLAGS.vocab_file, FLAGS.do_lower_case) if FLAGS.vocab_file else None
+    if not FLAGS.vocab_file:
+        return None
+    return google_vocabulary.read_vocab_file(FLAGS.vocab_file, FLAGS.do_lower_case)
 
 
 if __name__ == "__main__":

@@ -137,7 +137,3 @@ class BaseVocabulary:
     def other_casing(self) -> Contradiction | None:
         """What proves that the casing is another than `do_lower_case`, else None."""
         return None
-
-    def casing_warning(self) -> str | None:
-        """A sentence when the tokens speak against `do_lower_case`, else None."""
-        return None

@@ -151,11 +151,6 @@ class Vocabulary(BaseVocabulary):
         contradiction = casing_contradiction(self.tokens, self.rules)
         return contradiction if contradiction and contradiction.is_certain else None
 
-    def casing_warning(self) -> str | None:
-        """A sentence when the tokens speak against the rules, else None."""
-        contradiction = casing_contradiction(self.tokens, self.rules)
-        return contradiction and contradiction.sentence
-
 
 def read_pieces(path: str | Path) -> list[str]:
     """The tokens of a `vocab.txt`: `read_stripped_lines`, of which `last_lines_count`."""

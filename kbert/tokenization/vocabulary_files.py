@@ -33,26 +33,6 @@ _READERS: dict[str, _Reader] = {
 }
 
 
-def read_vocab_file(path: str | Path, do_lower_case: bool | None) -> vocabulary.Vocabulary:
-    """The WordPieces of a vocab.txt that nothing else describes, by the rules of google-research/bert.
-
-    Args:
-      path: the file.
-      do_lower_case: the casing. None means lower-cased, as in google-research/bert, unless the tokens prove
-        that they are cased.
-
-    Raises:
-      ValueError: for None and such tokens, and whatever makes no vocabulary.
-    """
-    read = vocabulary.Vocabulary.from_file(path, do_lower_case is not False)
-    if do_lower_case is None and (other := read.other_casing):
-        raise ValueError(
-            f"{path}: texts are lower-cased if nothing is said, but {other.sentence.rstrip('.')} "
-            "(do_lower_case=False), or say --do_lower_case if that is meant."
-        )
-    return read
-
-
 def read_vocabulary(folder: str | Path, description: dict) -> BaseVocabulary:
     """The vocabulary that `write_files` wrote into a folder.
 

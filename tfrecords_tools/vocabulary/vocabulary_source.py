@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from absl import logging
-
 from kbert.checkpoints import HUGGING_FACE, KERAS_HUB, MODEL_GARDEN, formats, google_vocabulary
 from kbert.checkpoints.hugging_face import sentence_transformers
 from kbert.checkpoints.hugging_face import tokenizer as tokenizer_files
@@ -13,7 +11,7 @@ from kbert.checks import require_single
 from kbert.files.json_file import read_json_object
 from kbert.files.version_folders import version_folder
 from kbert.tokenization.base_vocabulary import BaseVocabulary
-from kbert.tokenization.vocabulary_files import read_vocab_file, read_vocabulary
+from kbert.tokenization.vocabulary_files import read_vocabulary
 
 # Where a run, records, a LiteRT export and a SavedModel describe the vocabulary that lies beside.
 _DESCRIPTIONS = ("run.json", "manifest.json", "kbert.json", "assets.extra/kbert.json")
@@ -27,7 +25,7 @@ def read_source(
     do_lower_case: bool | None = None,
     allow_unmatched: Sequence[str] | str = (),
 ) -> BaseVocabulary:
-    """The vocabulary; warns where its tokens speak against its casing.
+    """The vocabulary.
 
     Args:
       vocab_file: the vocab.txt of a WordPiece vocabulary.
@@ -54,17 +52,13 @@ def read_source(
             f"tokenizer={Path(vocab_file).parent}."
         )
     if vocab_file:
-        vocabulary: BaseVocabulary = read_vocab_file(vocab_file, do_lower_case)
-    elif do_lower_case is not None:
+        return google_vocabulary.read_vocab_file(vocab_file, do_lower_case)
+    if do_lower_case is not None:
         raise ValueError(
             "do_lower_case has no effect on a tokenizer, whose files say it; leave it out, or write it into "
             "the tokenizer_config.json of a folder that kbert did not write."
         )
-    else:
-        vocabulary = read_folder(Path(str(tokenizer)), allow_unmatched)
-    if warning := vocabulary.casing_warning():
-        logging.warning("%s", warning)
-    return vocabulary
+    return read_folder(Path(str(tokenizer)), allow_unmatched)
 
 
 def read_folder(folder: Path, allow_unmatched: Sequence[str] | str = ()) -> BaseVocabulary:

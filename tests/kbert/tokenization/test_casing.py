@@ -2,9 +2,9 @@
 
 import pytest
 
+from kbert.checkpoints.google_vocabulary import read_vocab_file
 from kbert.tokenization.casing import casing_contradiction, casing_shown
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary, read_pieces
-from kbert.tokenization.vocabulary_files import read_vocab_file
 from kbert.tokenization.wordpiece_rules import WordPieceRules
 from tests.places import SHARED_DATA
 

@@ -7,7 +7,7 @@ import pytest
 
 from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
-from kbert.tokenization.vocabulary import Vocabulary
+from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from kbert.tokenization.wordpiece_rules import WordPieceRules
 from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary, sentencepiece_model
 from tests.tfrecords_tools import small_corpus
@@ -63,6 +63,15 @@ def test_tokenizer_files_alone_are_enough(tmp_path, vocabulary):
     write_tokenizer(tmp_path, vocabulary)
     read = read_source(None, tmp_path, allow_unmatched=["do_lower_case"])
     assert (read.fingerprint, read.do_lower_case) == (vocabulary.fingerprint, vocabulary.do_lower_case)
+
+
+def test_a_casing_that_is_recorded_is_not_doubted(tmp_path, caplog):
+    """Lower-case words alone, as `kbert trim` leaves them; a vocab.txt alone may be of another casing."""
+    vocabulary = Vocabulary([*SPECIAL_TOKENS, *"the of and play house".split()], do_lower_case=False)
+    folder = describe(tmp_path / "folder", "run.json", vocabulary)
+    assert read_source(None, folder).do_lower_case is False and not caplog.records
+    read_source(folder / "vocab.txt", None, do_lower_case=False)
+    assert "try --do_lower_case" in caplog.text
 
 
 def test_a_folder_says_its_casing_and_a_vocabulary_is_read_with_any(folder):
