@@ -127,8 +127,10 @@ _CONFIG = {
     **_refused("auto_map", _OWN_CODE),
     **_refused("alibi_starting_size", "kbert's positions are 'absolute' and would give other results"),
 }
+_POSITIONS = _no_effect("is not read by the family's class", "position_embedding_type")
 KEYS_OF_FAMILIES = {
     "distilbert": {
+        **_POSITIONS,
         **_no_effect(_TRAINING, "qa_dropout seq_classif_dropout"),
         **_no_effect("is in the weights", "sinusoidal_pos_embds"),
         **_no_effect("is 1e-12 in DistilBERT's code, whatever is set", "layer_norm_eps"),
@@ -143,8 +145,10 @@ KEYS_OF_FAMILIES = {
         **_no_effect(_TRAINING, "summary_first_dropout summary_last_dropout"),
         **_no_effect("is what the weights show", "summary_hidden_size summary_proj_to_labels"),
     },
-    "mpnet": _no_effect("MPNet has no segments", "type_vocab_size"),
+    "mpnet": _no_effect("MPNet has no segments", "type_vocab_size") | _POSITIONS,
     "modernbert": {
+        **_POSITIONS,  # which are rotary; Ettin and mmBERT say "sans_pos"
+        **_refused("causal_mask is_causal", "kbert's ModernBERT sees both sides of a token", False),
         **followed(
             "global_attn_every_n_layers layer_types local_attention global_rope_theta local_rope_theta "
             "rope_parameters",

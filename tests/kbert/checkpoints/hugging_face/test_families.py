@@ -562,6 +562,7 @@ FULL, SLIDING = "full_attention", "sliding_attention"
             {"rope_parameters": {"rope_theta": 5e5}},
             r"rope_parameters has \['rope_theta'\]; expected full_att",
         ),
+        ({"causal_mask": True}, "causal_mask=true, but kbert's ModernBERT sees both sides of a token"),
         ({"mlp_bias": True}, "has no tensors for 10 variables of .*: layers.0.mlp.Wi.bias"),
         ({"global_attn_every_n_layers": 0}, "global_attn_every_n_layers"),
         ({"num_hidden_layers": None}, "num_hidden_layers: expected int, received None"),
@@ -576,6 +577,7 @@ def test_settings_of_modernbert_that_do_not_fit_are_one_sentence(modernbert, val
 
 
 def test_both_ways_of_saying_which_layers_are_local_are_one(modernbert):
+    edit(modernbert / "config.json", position_embedding_type="sans_pos", is_causal=False)  # Ettin's
     encoder = read_checkpoint(modernbert).encoder
     config = json.loads((modernbert / "config.json").read_text())
     for gone in (("layer_types", "rope_parameters"), ("global_attn_every_n_layers", "global_rope_theta")):
