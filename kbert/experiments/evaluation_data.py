@@ -41,6 +41,7 @@ def evaluation_data(loaded, eval_file, input_dir=None, held_out=False):
     data.require_order()
     data.agreed_dataset(config.dataset)
     data.check_with(task, length, loaded.source, loaded.vocabulary.describe())
+    _warn_of_training_data(loaded.run, data)
     return data
 
 
@@ -49,24 +50,26 @@ def labelled_examples(loaded, task, eval_file, max_seq_length: int, held_out) ->
     data = LabelledFile(eval_file, task.files, loaded.training_config.dataset)
     if held_out:
         data = held_out_part(loaded.run, data)
-    elif loaded.run:
-        _warn_of_training_file(loaded.run, data)
+    else:
+        _warn_of_training_data(loaded.run, data)
     data.check_with(task, max_seq_length, loaded.source, loaded.vocabulary.describe())
     return data
 
 
-def _warn_of_training_file(run, data):
+def _warn_of_training_data(run, data):
     """Warns where the examples are those that a run was trained on, or these and the held-out ones."""
-    trained = run.details.get("num_train_examples", 0)
-    if data.fingerprint == run.details.get("data", {}).get("train"):
+    if run is None:
+        return
+    trained, digests = run.details.get("num_train_examples", 0), run.details.get("data", {}).get("train", [])
+    if data.fingerprint in (digests if isinstance(digests, list) else [digests]):  # a list: of phases
         trained, others = data.num_examples, ""
-    elif _is_split(run, data, trained):
+    elif data.examples is not None and _is_split(run, data, trained):
         others = "; split=dev takes those that were held out"
     else:
         return
     logging.warning(
-        "%s is the training file, and %s of its %s examples were trained on: their scores, and a temperature "
-        "or thresholds chosen by them, say little about other texts%s.",
+        "%s holds the training data, and %s of its %s examples were trained on: their scores, and a "
+        "temperature or thresholds chosen by them, say little about other texts%s.",
         shown_source(data.path),
         f"{trained:,}",
         f"{data.num_examples:,}",
@@ -100,6 +103,7 @@ def _pretraining_records(loaded, eval_file, input_dir):
     require_pairing(loaded.task, records)
     records.require_room(loaded.config)
     records.check()
+    _warn_of_training_data(loaded.run, records)
     return records
 
 

@@ -12,7 +12,7 @@ from kbert.checks import require_single
 from kbert.config import DatasetConfig, FinetuningConfig
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.input_pipelines.data_files import shown_source
-from kbert.input_pipelines.records.record_folders import LabelledRecords
+from kbert.input_pipelines.records.record_folders import LabelledRecords, warn_of_trained_records
 from kbert.input_pipelines.repeated_rows import repetitions, shared_rows
 from kbert.input_pipelines.tables.table_paths import require_one_split
 from kbert.tasks import TASKS
@@ -139,6 +139,7 @@ def open_data(config: FinetuningConfig, paths: LabelledPaths) -> FinetuningData:
     dev = {"": open_source(paths.dev_file, paths.dev_dir, dataset)} if paths.has_dev else {}
     if paths.dev_dir:
         dev[""].require_order()
+        warn_of_trained_records(dev[""], [train])
     if paths.train_file and paths.dev_file:
         both = ([*map(files.content, data.examples)] for data in (whole, dev[""]))
         if shared := shared_rows(*both):

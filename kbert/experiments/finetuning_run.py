@@ -43,7 +43,7 @@ def run_finetuning(
       (task, metrics), as `finetune` does.
     """
     strategy = distribution.make_strategy(devices)  # before any other use of TensorFlow
-    distribution.require_whole_shares(config, strategy)
+    distribution.require_whole_shares(config, strategy, paths.has_dev or bool(config.dev_split))
 
     # Open the data; then the checkpoint, which takes far longer. Check that they go together.
     data = data or open_data(config, paths)

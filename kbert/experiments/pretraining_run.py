@@ -8,6 +8,7 @@ from kbert.experiments.start import Start
 from kbert.experiments.trained_run import log_examples, log_unread_settings, trained_run
 from kbert.input_pipelines.data_files import require_one_batch
 from kbert.input_pipelines.records.dynamic_masks import masking_settings
+from kbert.input_pipelines.records.record_folders import warn_of_trained_records
 from kbert.input_pipelines.source_rows import make_rows
 from kbert.runs.run_directory import run_to_resume
 from kbert.tasks import TASKS
@@ -31,7 +32,7 @@ def run_pretraining(config: PretrainingConfig, run_dir, phases, vocabulary, init
     """
     strategy = distribution.make_strategy(devices)  # before any other use of TensorFlow
     records = [phase.train for phase in phases]
-    _require_batches(config, records, strategy)  # before a checkpoint is read
+    _require_batches(config, phases, strategy)  # before a checkpoint is read
 
     # Read the checkpoint, and check that it goes with config and records.
     task = _task(config, run_dir, records)
@@ -49,6 +50,8 @@ def run_pretraining(config: PretrainingConfig, run_dir, phases, vocabulary, init
 
     if not any(phase.held_out for phase in phases):
         log_unread_settings(config, "eval_input_dir")
+    for held_out in {phase.held_out.path: phase.held_out for phase in phases if phase.held_out}.values():
+        warn_of_trained_records(held_out, records)
 
     # Train.
     details = _details(task, phases) | start.details
@@ -78,11 +81,11 @@ def _task(config, run_dir, records):
     return task_class()
 
 
-def _require_batches(config, records, strategy):
+def _require_batches(config, phases, strategy):
     """Refuses batches that the replicas cannot share, and those that are larger than all records."""
-    for phase_config, dataset in zip(config.phase_configs, records, strict=True):
-        distribution.require_whole_shares(phase_config, strategy)
-        require_one_batch(dataset.path, dataset.num_examples, phase_config.train_batch_size)
+    for phase_config, phase in zip(config.phase_configs, phases, strict=True):
+        distribution.require_whole_shares(phase_config, strategy, is_evaluated=bool(phase.held_out))
+        require_one_batch(phase.train.path, phase.train.num_examples, phase_config.train_batch_size)
 
 
 def _details(task, phases):

@@ -72,7 +72,7 @@ def save_checkpoint(
         shutil.rmtree(aside, ignore_errors=True)
         raise
     _bring_to_disk(directory)
-    _delete_old(directory, step, keep, spared)
+    delete_old(directory, step, keep, spared)
     return target
 
 
@@ -285,7 +285,9 @@ def _bring_to_disk(path):
         os.close(descriptor)
 
 
-def _delete_old(directory, newest_step, keep, spared):
+def delete_old(directory, newest_step: int, keep: int, spared):
+    """Deletes all checkpoints but the newest `keep` and those of the steps `spared`, and what is left over of
+    others; only logs a warning if that fails."""
     old = [path for path in list_checkpoints(directory)[:-keep] if parse_step(path) not in spared]
     # A damaged checkpoint is not needed any more when there is a newer complete one.
     damaged = [

@@ -406,6 +406,7 @@ class Trainer:
                 self._best.without_checkpoint(before)
             else:
                 self._state.write_best_index()
+                self._state.delete_old()
 
     def _scores(self, metrics):
         return {name: value for name, value in metrics.items() if self._task.is_score(name)}

@@ -98,6 +98,11 @@ class TrainingState:
                 "training continues.", error, self._run.checkpoints,
             )  # fmt: skip
 
+    def delete_old(self):
+        """Deletes what a new best checkpoint, recorded in best.json, no longer spares."""
+        if self._writes and self._index_is_written:
+            checkpoint.delete_old(self._run.checkpoints, self.step, self._keep, [self._best.step])
+
     def read_optimizer(self, path, step_variables: dict) -> dict:
         """Reads the optimizer, and the training step's own variables, from the same checkpoint.
 

@@ -66,6 +66,10 @@ class RecordFolder:
         return feature.shape[-1]
 
     @property
+    def fingerprint(self) -> str:
+        return self.manifest.fingerprint
+
+    @property
     def num_examples(self) -> int:
         return self.manifest.num_examples
 
@@ -134,6 +138,20 @@ class PretrainingRecords(RecordFolder):
                 f"the records' vocabulary has {size} tokens, but the encoder's vocab_size is "
                 f"{encoder.vocab_size}; set vocab_size to at least {size}."
             )
+
+
+def warn_of_trained_records(held_out, trained):
+    """Warns where records for evaluation are those of a training.
+
+    Args:
+      held_out: a `RecordFolder`.
+      trained: what is trained on, with `fingerprint`s.
+    """
+    if held_out.fingerprint in [data.fingerprint for data in trained]:
+        logging.warning(
+            "%s: all %s examples for evaluation are also training examples: scores on them say little about "
+            "other texts.", held_out.path, f"{held_out.num_examples:,}",
+        )  # fmt: skip
 
 
 def require_records(task_class):
@@ -269,10 +287,6 @@ class LabelledRecords(RecordFolder):
             )
 
     # `LabelledFile` (kbert/experiments/labelled_file.py) has the same methods.
-    @property
-    def fingerprint(self) -> str:
-        return self.manifest.fingerprint
-
     def count_labels(self) -> tuple[dict[str, int], int]:
         """(label -> how many examples have it, the number of examples), as counted when they were made.
 

@@ -296,9 +296,9 @@ class DistributedBatches:
             multi_device_iterator_ops._create_device_dataset = make
 
 
-def require_whole_shares(config, strategy):
+def require_whole_shares(config, strategy, is_evaluated: bool):
     """Raises ValueError when a batch size, or `packed_rows`, of a `TrainingConfig` is not divisible by the
-    replicas."""
+    replicas; that of evaluations only where there are some."""
     replicas, steps = strategy.num_replicas_in_sync, config.gradient_accumulation_steps
     accumulation = f" x gradient_accumulation_steps={steps}" if steps > 1 else ""
     for name in ("train_batch_size", "packed_rows"):
@@ -307,7 +307,7 @@ def require_whole_shares(config, strategy):
                 f"{name}={number} is not divisible by the {replicas} replicas{accumulation}; choose a "
                 f"multiple of {replicas * steps}."
             )
-    if config.eval_batch_size % replicas:
+    if is_evaluated and config.eval_batch_size % replicas:
         raise ValueError(
             f"eval_batch_size={config.eval_batch_size} is not divisible by the {replicas} replicas; choose a "
             f"multiple of {replicas}."

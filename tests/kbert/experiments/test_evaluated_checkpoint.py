@@ -10,6 +10,7 @@ import pytest
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments import evaluation_run
 from kbert.experiments.evaluation import evaluate
+from kbert.experiments.evaluation_data import evaluation_data
 from kbert.files import output_path
 from kbert.inference.loaded_model import loaded_run
 from kbert.runs.run_directory import RunDirectory
@@ -54,6 +55,13 @@ def test_an_evaluation_says_that_it_is_of_the_training_file(finetuned_run, label
         caplog.clear()
         evaluate(finetuned_run, file)
         assert ("40 of its 40 examples were trained on" in caplog.text) == says
+
+
+def test_an_evaluation_says_that_it_is_of_the_records_of_the_training(pretraining_run, records_dir, caplog):
+    loaded = loaded_run(pretraining_run, None)
+    for name, says in (("heldout", False), ("train", True)):
+        evaluation_data(loaded, None, records_dir / name)
+        assert ("holds the training data" in caplog.text) == says
 
 
 @pytest.mark.long

@@ -47,7 +47,9 @@ FINETUNING = {
     "no model of the name": ({}, {"init_checkpoint": "stort"}, "stort does not exist.* Did you mean start.$"),
     "no names of unlike ones": ({}, UNREAD | {"allow_unmatched": True}, "must be a list of texts or a text"),
     "no whole shares": ({"train_batch_size": 3}, UNREAD, "=3 is not divisible by the 2 replicas"),
-    "evaluated in no whole shares": ({"eval_batch_size": 3}, UNREAD, "eval_batch_size=3 is not"),
+    "evaluated in no whole shares": (
+        {"eval_batch_size": 3}, UNREAD | {"dev_file": "dev.tsv"}, "eval_batch_size=3 is not divisible",
+    ),
     "no whole parts": ({"gradient_accumulation_steps": 8}, UNREAD, "replicas x gradient_accumulation"),
     "a split and a file": ({"dev_split": 0.1}, {"dev_file": "dev.tsv"}, "is given for that as well; leave"),
     "a split of records": ({"dev_split": 0.1}, RECORDS, "holds records; give the file"),

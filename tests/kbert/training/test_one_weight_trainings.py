@@ -58,6 +58,17 @@ def test_a_run_that_is_no_longer_evaluated_keeps_its_best(whole, tmp_path):
     assert run.checkpoint("best").name == whole[1].checkpoint("best").name == "step-00000014"
 
 
+@pytest.mark.parametrize("every", [14, 7])
+def test_only_the_newest_checkpoints_and_the_best_stay(whole, tmp_path, every):
+    """The last evaluation is the best here, after the one before was."""
+    config = dataclasses.replace(CONFIG, save_checkpoints_steps=every, keep_checkpoints=1)
+    metrics, run = train(tmp_path / "run", config)
+    assert metrics == whole[0]
+    best = run.checkpoint("best")
+    assert best.name == "step-00000014" and checkpoint.list_checkpoints(run.checkpoints) == [best]
+    assert train(tmp_path / "run", config)[0] == metrics
+
+
 @pytest.mark.parametrize(("every", "evaluated"), [(5, [5, 8]), (6, [8])])
 def test_no_evaluation_less_than_half_an_interval_before_the_end(tmp_path, every, evaluated):
     _, run = train(tmp_path / "run", dataclasses.replace(CONFIG, eval_every_steps=every), num_steps=8)
