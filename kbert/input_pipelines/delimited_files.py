@@ -251,9 +251,13 @@ def likely_format(line: str) -> str:
 
 def _cut(lines, delimiter, quoted=True, strict=False, spaced=False):
     csv.field_size_limit(_LONGEST_CELL)
-    if quoted:
-        return csv.reader(lines, delimiter=delimiter, strict=strict, skipinitialspace=spaced)
-    return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
+    return csv.reader(
+        lines,
+        delimiter=delimiter,
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+        skipinitialspace=spaced,
+        strict=strict,
+    )
 
 
 def _bare(name):
@@ -321,6 +325,8 @@ def delimited_records(
     lines = text_lines(path, dataset.encoding, problems)
     layout = find_layout(lines, path, file_format, dataset, wanted, problems)
     header, short, whole, in_quotes, in_single, cut = layout.header, [], 0, 0, 0, []
+    label = next((header.index(name) for name in (dataset.label, *dataset.labels) if name in header), None)
+    labels, swallowing = set(), []
     in_marks = [] if layout.quoted else [header.index(name) for name in columns if name in header]
     require_columns(header, path, columns, dataset, problems)
     least = len(header)
@@ -336,6 +342,10 @@ def delimited_records(
             in_single += "''" in joined and any(_is_in_quotes(cell, "'") for cell in cells)
             if least < len(header) and any(map(str.strip, cells[least:])):
                 cut.append(number)
+            if label is not None:
+                labels.add(cells[label])
+                if "\n" in joined and (inner := _labels_of_lines(cells, label, layout)):
+                    swallowing.append((number - joined.count("\n"), number, inner))
             yield where, dict(zip(header, cells, strict=True))
         elif not cells and (with_labels or len(header) > 1):
             continue
@@ -358,6 +368,13 @@ def delimited_records(
             f"{path}: {what}, as CSV has them; TSV is read without quoting, so all marks are read as text. "
             f"{_AS_CSV}"
         )
+    if several := [lines for *lines, inner in swallowing if inner <= labels]:
+        first, last = several[0]
+        warn_once(
+            f"{path}: {len(several):,} row(s) run over several lines each of which looks like a row, the "
+            f"first over lines {first} to {last}. Is a quotation mark not closed? One that begins a text "
+            'opens a cell: put such a text in quotation marks, its own doubled, as """Well"" was all."'
+        )
     if in_single:
         warn_once(
             f"{path}: {in_single:,} row(s) have cells in single quotation marks, with doubled ones inside; "
@@ -373,6 +390,13 @@ def delimited_records(
     if short:
         shown = ", ".join(map(str, short[:5])) + (", ..." if len(short) > 5 else "")
         warn_once(f"{path}: {len(short)} row(s) with too few columns are skipped: line {shown}")
+
+
+def _labels_of_lines(cells, label, layout) -> set[str]:
+    """The labels of the lines of a row, where each that is not blank has as many cells as the header."""
+    lines = io.StringIO(layout.delimiter.join(cells), newline="")
+    rows = [row for row in _cut(lines, layout.delimiter, quoted=False, spaced=layout.spaced) if row]
+    return {row[label] for row in rows} if {*map(len, rows)} == {len(cells)} else set()
 
 
 def _is_in_quotes(cell, mark='"'):
