@@ -5,7 +5,7 @@ Reference: sentence-transformers, `SentenceTransformer.encode_query` and `encode
 
 from typing import NamedTuple
 
-from kbert.config.vectors_config import TEXT_TASKS, VectorsConfig
+from kbert.config.vectors_config import DOCUMENT_PROMPTS, TEXT_TASKS, VectorsConfig
 
 from .json_body import shown
 from .request import invalid
@@ -59,6 +59,10 @@ def prompt_for(model: ServedModel, prompt_name: str | None = None, input_type: s
             return _answered(model, input_type)
         if task is None:
             raise invalid(f"input_type={shown(input_type)}; the model has {_listed(prompts)}.")
+        if {*TEXT_TASKS, *DOCUMENT_PROMPTS}.isdisjoint(prompts):  # another word of clients, perhaps
+            alike = (own for own in prompts if INPUT_TYPES.get(own.lower()) == task)
+            if (name := next(alike, None)) is not None:
+                return _answered(model, name)
         name = _known(model).prompt_name(task)  # as in `embed`
         return _answered(model, model.default_prompt_name if name is None else name)
     name = model.default_prompt_name if prompt_name is None else prompt_name

@@ -88,6 +88,13 @@ class Service:
                 f"{self.model.name} gives no vectors of texts; ask it by :predict, or for its encoder's "
                 "vectors serve what kbert convert --encoder_only makes of the model.",
             )
+        if max_tokens is not None and prompt.text and not self.model.counts_prompts:
+            own = int(self.tokenized(request, self.checked([prompt.text]))[0]["input_mask"].sum())
+            if max_tokens <= own:
+                raise invalid(
+                    f"truncate_prompt_tokens={max_tokens} leaves no token of a text: the prompt before it and "
+                    f"the special tokens are {own}."
+                )
         rows = self._whole_rows(request, prompt.before(texts), truncate, max_tokens, name_text)
         vectors = self.run_rows(request, signature, rows, ("embedding",))["embedding"]
         return self.finite(vectors, name_text)

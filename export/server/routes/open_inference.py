@@ -197,7 +197,8 @@ def _array(tensor: _Tensor, info, values: BinaryValues, limits) -> np.ndarray:
         raise invalid(f"{tensor.name}: received {tensor.datatype}; expected {_datatype(info.dtype)}.")
     # A list of texts has the shape (n, 1) in MLServer's StringCodec.
     is_column = parameters.content_type == "str" and tensor.shape[1:] == [1]
-    shape = tensor.shape[:1] if is_column else tensor.shape
+    takes_list = info is not None and len(info.tensor_shape.dim) == 1
+    shape = tensor.shape[:1] if is_column and takes_list else tensor.shape
     if size is not None:
         return values.take(tensor.name, size, shape, dtype, limits)
     array = tensor_from_json(tensor.name, tensor.data, dtype, limits)

@@ -15,7 +15,8 @@ from ..request_fields import FirstFault, Flag, RequestFields, TextOrTexts, Texts
 
 _TRUNCATE = {"END": True, "NONE": False}  # Cohere's and NVIDIA's words
 BINARY = ("binary", "ubinary")  # forms of vectors in bits
-_CLIENT = ("user", "priority", "request_id")  # who asks, and what only schedulers and logs read
+# Who asks, what only schedulers, proxies (LiteLLM) and logs read.
+_CLIENT = ("user", "priority", "request_id", "drop_params")
 
 
 def _right(direction: str) -> str:
@@ -143,6 +144,9 @@ class EmbedFields(VectorFields):
     harmless = _PipelineFields.harmless
 
     inputs: TextOrTexts
+    encoding_format: Annotated[
+        Literal["float"], Field(description='"float"; /v1/embeddings has other forms')
+    ] = "float"
 
 
 class EmbedAllFields(_PipelineFields):

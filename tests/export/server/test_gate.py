@@ -231,6 +231,8 @@ def test_a_prompt_of_the_name_that_a_client_sends_comes_first():
     prompts = {"search_query": "q: ", "search_document": "d: ", "clustering": "c: "}
     model = SimpleNamespace(name="m", prompts=prompts, default_prompt_name=None, counts_prompts=True)
     assert {name: prompt_for(model, input_type=name).text for name in prompts} == prompts
+    others = {"query": "q: ", "retrieval.query": "q: ", "passage": "d: "}  # Voyage's, Jina's, NVIDIA's words
+    assert {name: prompt_for(model, input_type=name).text for name in others} == others
     model.prompts = {
         "query": "",
         "document": "",

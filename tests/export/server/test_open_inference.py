@@ -42,6 +42,10 @@ def test_tensors_in_and_out(asked):
     ]
     body = {"inputs": numbers, "parameters": {"signature_name": "weigh"}, "outputs": [{"name": "sum"}]}
     assert asked.post(f"{PATH}/infer", body)[1]["outputs"][0]["data"] == [0.5, 4.0]
+    for number, value in zip(numbers, (3, 0.5), strict=True):  # a column, where the model takes a table
+        number |= {"shape": [1, 1], "data": [value], "parameters": of_mlserver}
+    body["inputs"] = numbers
+    assert asked.post(f"{PATH}/infer", body)[1]["outputs"][0]["data"] == [1.5]
     body = {"inputs": [tensor(shape=[1], data=[""])], "parameters": {"signature_name": "odd"}}
     outputs = {output["name"]: output for output in asked.post(f"{PATH}/infer", body)[1]["outputs"]}
     assert np.isnan(outputs["not_a_number"]["data"]).all()  # as Triton writes it

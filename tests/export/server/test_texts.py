@@ -99,7 +99,7 @@ def test_a_text_is_cut_as_the_request_says(vectors):
     for path, name in (("/embed", "inputs"), ("/v1/embeddings", "input")):
         status, answer = asked.post(path, {name: ["a", long], "truncate": False})
         assert status == 400 and "texts[1] has more than the 12 tokens" in json.dumps(answer)
-    body = {"input": long, "truncate_prompt_tokens": 5}
+    body = {"input": long, "truncate_prompt_tokens": 5, "drop_params": True}  # as RAGFlow sends it
     _, answer = asked.post("/v1/embeddings", body)
     expected = loaded.with_max_seq_length(5).embed(long)
     np.testing.assert_allclose(answer["data"][0]["embedding"], expected, atol=1e-5)
@@ -125,6 +125,9 @@ def test_an_empty_prompt_stands_beside_a_default_whose_tokens_do_not_count(e5_fo
                 status, answer = asked.post("/embed", {"inputs": TEXTS, name: task})
                 assert status == 200, answer
                 np.testing.assert_allclose(answer, loaded.embed(TEXTS, task=task), atol=1e-5)
+        for most, status in ((3, 400), (4, 200)):  # [CLS], "the" and [SEP] are no text
+            body = {"input": "play", "prompt_name": "query", "truncate_prompt_tokens": most}
+            assert asked.post("/v1/embeddings", body)[0] == status
         require_the_ranks_of_python(asked, loaded)
     assert not np.allclose(loaded.embed(TEXTS, task="query"), loaded.embed(TEXTS, task="document"))
 
