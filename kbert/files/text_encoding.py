@@ -20,6 +20,13 @@ _WITHOUT_MARK = (
     (rb"[^\0]\0", "utf-16-le"),
     (rb"\0[^\0]", "utf-16-be"),
 )
+# Encodings that have controls where one of Windows has characters, and are mistaken for it; Python's names.
+WINDOWS_FOR = dict.fromkeys(("iso8859-1", "iso8859-15"), "cp1252") | {
+    "iso8859-2": "cp1250",
+    "iso8859-7": "cp1253",
+    "iso8859-8": "cp1255",
+    "iso8859-9": "cp1254",
+}
 _QUOTES = "„“”‚‘’«»–—…€°§¿¡£©®"
 _LATIN_2 = "ÁÄÇÉËÍÎÓÔÖÚÜÝßáâäçéëíîóôöúüýĂăĄąĆćČčĎďĐđĘęĚěĹĺĽľŁłŃńŇňŐőŔŕŘřŚśŞşŠšŢţŤťŮůŰűŹźŻżŽž"
 # Encodings of old, and how a run of characters beyond ASCII looks in a text that is in one of them.

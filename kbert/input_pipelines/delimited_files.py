@@ -5,7 +5,8 @@ import io
 import itertools
 import re
 import shlex
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
 from kbert.files.file_format import FORMATS
 from kbert.files.near_names import did_you_mean, nearest_name
-from kbert.files.text_encoding import is_misread, likely_encoding, shown_as
+from kbert.files.text_encoding import WINDOWS_FOR, is_misread, likely_encoding, shown_as
 from kbert.files.text_file import Problem, find_encoding, numbered_lines, require_text_file
 from kbert.input_pipelines.file_problems import FileProblems
 from kbert.input_pipelines.json_rows import MissingColumn
@@ -31,6 +32,16 @@ _SINGLE_MARKS = (
     """quotechar="'").to_csv(NEW, index=False)."""
 )
 _DELIMITERS = (",", ";", "\t", "|")
+_GET_AGAIN = "get the texts again, or mend them, for example with ftfy"
+_DAMAGES: dict[Callable[[str], object], str] = {
+    is_misread: "look as if UTF-8 had been read as another encoding and saved, as {shown!r}; get the texts "
+    "in UTF-8, or mend them, for example with ftfy",
+    re.compile("\ufffd").search: "hold U+FFFD, which stands for characters that were lost when a wrong "
+    "encoding was read; get the texts again",
+    # No text has these, but for U+0085, which ends lines of some.
+    re.compile("[\x80-\x84\x86-\x9f]").search: "hold control characters of U+0080 to U+009F, which "
+    "WordPiece deletes, as those of a text that is read in a wrong encoding; {mend}",
+}
 _EXCEL_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # the first line of a file that is written for Excel
 
 
@@ -49,7 +60,7 @@ def text_lines(path: str | Path, encoding: str | None, problems: FileProblems) -
     require_text_file(path, "rows of text")
     own = find_encoding(path, encoding)
     likely: str | None = None
-    number, damaged = 0, _Damaged(path)
+    number, damaged = 0, _Damaged(path, own)
     for number, _, line in numbered_lines(path, encoding=own):
         if isinstance(line, Problem):
             if not line.undecoded:
@@ -69,32 +80,29 @@ def text_lines(path: str | Path, encoding: str | None, problems: FileProblems) -
 
 
 class _Damaged:
-    """Counts lines that were read in another encoding, and saved so, before they came here. A few are passed
-    over: STS-B and RTE have one or two among thousands."""
+    """Counts lines that were read in another encoding than theirs, here or before they were saved. A few are
+    passed over: STS-B and RTE have one or two among thousands."""
 
-    def __init__(self, path):
-        self._path = path
-        self._misread, self._lost, self._first = 0, 0, ""
+    def __init__(self, path, encoding):
+        self._path, self._encoding = path, encoding
+        self._windows = WINDOWS_FOR.get(encoding, "")
+        self._numbers, self._firsts = Counter[str](), {}
 
     def look_at(self, line):
-        if is_misread(line):
-            self._misread += 1
-            self._first = self._first or line
-        self._lost += "\ufffd" in line
+        for is_in, sentence in _DAMAGES.items():
+            if is_in(line):
+                self._numbers[sentence] += 1
+                self._firsts.setdefault(sentence, line)
 
     def say(self, num_lines):
         """Warns of what is in more than a line of a hundred."""
-        if self._misread * 100 > num_lines:
-            shown = shown_as(self._first.encode(), "utf-8")
-            warn_once(
-                f"{self._path}: {self._misread:,} line(s) look as if UTF-8 had been read as another encoding "
-                f"and saved, as {shown!r}; get the texts in UTF-8, or mend them, for example with ftfy."
-            )
-        if self._lost * 100 > num_lines:
-            warn_once(
-                f"{self._path}: {self._lost:,} line(s) hold U+FFFD, which stands for characters that were "
-                "lost when a wrong encoding was read; get the texts again."
-            )
+        for sentence, number in self._numbers.items():
+            if number * 100 > num_lines:
+                content = self._firsts[sentence].encode(self._encoding, "replace")
+                shown = shown_as(content, self._windows or self._encoding)
+                mend = f"set dataset.encoding={self._windows}, which gives {shown!r}"
+                sentence = sentence.format(shown=shown, mend=mend if self._windows else _GET_AGAIN)
+                warn_once(f"{self._path}: {number:,} line(s) {sentence}.")
 
 
 class Layout(NamedTuple):

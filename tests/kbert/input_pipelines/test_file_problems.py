@@ -117,6 +117,31 @@ def test_an_encoding_of_old_is_read_where_it_is_set_and_never_guessed(write, cap
     assert "b.csv is UTF-8, and is read so in spite of dataset.encoding='cp1252'" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("text", "encoding", "read_as", "sentence"),
+    [
+        ("“It’s good”", "cp1252", "latin-1", "set dataset.encoding=cp1252, which gives '“It’s good”;pos'"),
+        ("šťastný život", "cp1250", "iso-8859-2", "set dataset.encoding=cp1250, which gives 'šťastný"),
+        (
+            "don\x92t",
+            "utf-8",
+            None,
+            "WordPiece deletes, as those of a text that is read in a wrong encoding; get",
+        ),
+        ("cafÃ©", "utf-16", None, "had been read as another encoding and saved, as 'cafÃ©;pos'; get"),
+        ("caf\ufffd", "utf-8", None, "hold U+FFFD, which"),
+        ("café déjà", "latin-1", "latin-1", ""),
+        ("šťastný život", "iso-8859-2", "iso-8859-2", ""),
+        ("one\x85", "utf-8", None, ""),
+        ("dont;neg\n" * 100 + "don\x92t", "utf-8", None, ""),
+    ],
+)
+def test_texts_that_were_read_in_a_wrong_encoding_are_said(write, caplog, text, encoding, read_as, sentence):
+    path = write("a.csv", f"text;label\n{text};pos\nschlecht;neg\n", encoding)
+    read_rows(path, DatasetConfig(encoding=read_as))
+    assert sentence in caplog.text and (f"{path}: 1 line(s)" in caplog.text) == bool(sentence)
+
+
 def test_the_delimiter_of_a_file_without_a_header_is_found_by_the_number_of_columns(write):
     dataset = DatasetConfig(column_names=("text", "label"))
     assert read_rows(write("a.csv", "gut;pos\n"), dataset) == [LabelledText("gut", None, "pos")]
