@@ -92,8 +92,8 @@ class Service:
             own = int(self.tokenized(request, self.checked([prompt.text]))[0]["input_mask"].sum())
             if max_tokens <= own:
                 raise invalid(
-                    f"truncate_prompt_tokens={max_tokens} leaves no token of a text: the prompt before it and "
-                    f"the special tokens are {own}."
+                    f"truncate_prompt_tokens={max_tokens} leaves no token of a text: the prompt before it "
+                    f"and the special tokens are {own}."
                 )
         rows = self._whole_rows(request, prompt.before(texts), truncate, max_tokens, name_text)
         vectors = self.run_rows(request, signature, rows, ("embedding",))["embedding"]
