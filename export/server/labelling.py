@@ -45,12 +45,13 @@ def gives_labels(model) -> bool:
 def read_examples(inputs) -> tuple[list[Example], bool]:
     """The examples of a request, and whether it is one alone.
 
-    A text is one; two texts in a list are a pair; a list of lists of one text or two is a batch.
+    A text is one; two texts in a list are a pair, as are "text" and "text_pair" in an object; a list of
+    lists of one text or two, or of such objects, is a batch.
     """
     if isinstance(inputs, str):
         return [(inputs,)], True
     if _is_example(inputs):
-        return [tuple(inputs)], True
+        return [_texts(inputs)], True
     if not isinstance(inputs, list):
         raise invalid(f"inputs: received {shown(inputs)}; expected a text, or a list.")
     for index, example in enumerate(inputs):
@@ -60,7 +61,7 @@ def read_examples(inputs) -> tuple[list[Example], bool]:
                 f"inputs[{index}]: received {shown(example)}; expected a list of one text, or of the two of "
                 f"a pair.{hint}"
             )
-    return [tuple(example) for example in inputs], False
+    return [_texts(example) for example in inputs], False
 
 
 def require_one_reading(model, inputs) -> None:
@@ -68,15 +69,31 @@ def require_one_reading(model, inputs) -> None:
 
     A model of pairs alone leaves no doubt.
     """
-    if _is_example(inputs) and len(inputs) == 2 and _signature(model, _TEXT):
+    if isinstance(inputs, list) and _is_example(inputs) and len(inputs) == 2 and _signature(model, _TEXT):
         raise invalid(
             'inputs: two texts in a list may be a pair or two texts; send [["one", "two"]] or [["one"], '
             '["two"]].'
         )
 
 
+def is_object_of_texts(value) -> bool:
+    """Whether an object holds a text, or the two of a pair, as transformers' pipelines take them."""
+    is_object = isinstance(value, dict) and _TEXT[0] in value and value.keys() <= {*_PAIR}
+    return is_object and all(isinstance(text, str) for text in value.values())
+
+
 def _is_example(value) -> bool:
-    return isinstance(value, list) and len(value) in (1, 2) and all(isinstance(text, str) for text in value)
+    is_list = isinstance(value, list) and len(value) in (1, 2)
+    return is_object_of_texts(value) or (is_list and all(isinstance(text, str) for text in value))
+
+
+def _texts(example) -> Example:
+    """Those of what `_is_example`."""
+    return (
+        tuple(example)
+        if isinstance(example, list)
+        else tuple(example[name] for name in _PAIR[: len(example)])
+    )
 
 
 def _signature(model, inputs: Example) -> tuple[str, str, str] | None:

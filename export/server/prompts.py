@@ -59,11 +59,10 @@ def prompt_for(model: ServedModel, prompt_name: str | None = None, input_type: s
             return _answered(model, input_type)
         if task is None:
             raise invalid(f"input_type={shown(input_type)}; the model has {_listed(prompts)}.")
-        if {*TEXT_TASKS, *DOCUMENT_PROMPTS}.isdisjoint(prompts):  # another word of clients, perhaps
-            alike = (own for own in prompts if INPUT_TYPES.get(own.lower()) == task)
-            if (name := next(alike, None)) is not None:
-                return _answered(model, name)
-        name = _known(model).prompt_name(task)  # as in `embed`
+        # As in `embed`; or what the model calls by another word of clients.
+        words = (task, *(DOCUMENT_PROMPTS if task == _DOCUMENT else ()), *INPUT_TYPES)
+        alike = (word for word in words if word in prompts and INPUT_TYPES.get(word, task) == task)
+        name = next(alike, None) or _known(model).prompt_name(task)
         return _answered(model, model.default_prompt_name if name is None else name)
     name = model.default_prompt_name if prompt_name is None else prompt_name
     if name is not None and name not in (*prompts, *TEXT_TASKS):

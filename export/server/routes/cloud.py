@@ -9,7 +9,7 @@ from fastapi import FastAPI, Response
 from kbert.tasks.sparse_embedding.sparse_serving import INDICES
 
 from ..json_body import parse_object
-from ..labelling import gives_labels, require_one_reading
+from ..labelling import gives_labels, is_object_of_texts, require_one_reading
 from ..request import Request
 from ..service import Service
 from ..vertex_routes import VertexRoutes
@@ -64,7 +64,8 @@ def answered(service: Service, own: Request, document: dict, in_rows: bool = Fal
         return json_answer(ranked(service, own, RerankFields.of(document)))
     if isinstance(inputs, dict) and "source_sentence" in inputs:
         return json_answer(compared(service, own, SimilarityFields.of(document)))
-    if {"instances", "signature_name"} & sent or isinstance(inputs, dict):
+    is_example = is_object_of_texts(inputs) and gives_labels(service.model)
+    if {"instances", "signature_name"} & sent or (isinstance(inputs, dict) and not is_example):
         return predicted(service, own, document)
     if service.model.embedding_signature is not None:
         return json_answer(embedded(service, own, EmbedFields.of(document)))

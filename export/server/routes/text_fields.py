@@ -67,6 +67,7 @@ Count = Annotated[int | None, Field(ge=1, description="a number from 1 on")]
 class _TextFields(RequestFields):
     """What may be said of texts that a model reads."""
 
+    synonyms: ClassVar[dict[str, str]] = {"truncation": "truncate"}
     harmless: ClassVar[tuple[str, ...]] = _CLIENT
 
     model: Model = None
@@ -84,8 +85,7 @@ class _PipelineFields(_TextFields):
 class VectorFields(_TextFields):
     """What may be said of vectors beside the texts."""
 
-    synonyms = {
-        "truncation": "truncate",
+    synonyms = _TextFields.synonyms | {
         "normalized": "normalize",
         "output_dimension": "dimensions",
         "task": "input_type",
@@ -152,7 +152,7 @@ class EmbedFields(VectorFields):
 class EmbedAllFields(_PipelineFields):
     """`/embed_all`."""
 
-    synonyms = {"truncation": "truncate", "input_type": "prompt_name", "task": "prompt_name"}
+    synonyms = _TextFields.synonyms | {"input_type": "prompt_name", "task": "prompt_name"}
 
     inputs: TextOrTexts
     prompt_name: TextTask = None
@@ -161,7 +161,7 @@ class EmbedAllFields(_PipelineFields):
 class EmbedSparseFields(_PipelineFields):
     """`/embed_sparse`."""
 
-    synonyms = {"truncation": "truncate", "task": "input_type"}
+    synonyms = _TextFields.synonyms | {"task": "input_type"}
 
     inputs: TextOrTexts
     prompt_name: Prompt = None
@@ -181,7 +181,7 @@ class SimilarityFields(_PipelineFields):
 class RerankFields(_TextFields):
     """`/rerank`, `/v1/rerank`, `/v2/rerank`: `texts` as Hugging Face's clients, `documents` as Cohere's."""
 
-    synonyms = {"top_k": "top_n", "truncation": "truncate", "return_documents": "return_text"}
+    synonyms = _TextFields.synonyms | {"top_k": "top_n", "return_documents": "return_text"}
 
     query: Annotated[str, Field(description="a text")]
     texts: Annotated[Texts | None, Field(description="a list of texts")] = None
@@ -221,6 +221,9 @@ class PredictFields(_PipelineFields):
     ]
     raw_scores: Flag = False
     top_k: Count = None
+    return_all_scores: Annotated[
+        Literal[True], Field(description="true: all labels are answered; top_k gives fewer")
+    ] = True
     function_to_apply: Annotated[
         Literal["none"] | None, Field(description='"none" for raw scores; others are of the model itself')
     ] = None

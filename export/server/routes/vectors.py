@@ -143,7 +143,10 @@ def _finished(model, vectors: np.ndarray, dimensions: int | None, normalize: boo
     """
     are_units = np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-3)
     if normalize is False and are_units:
-        raise invalid("normalize=false; this model itself gives vectors of length 1.")
+        raise invalid(
+            "normalize=false; this model itself gives vectors of length 1, and those before are not served; "
+            "leave it out, or send true."
+        )
     if normalize is None and dimensions:
         normalize = model.normalizes or are_units
     return np.asarray(shortened(vectors, dimensions or vectors.shape[1], bool(normalize)))

@@ -67,8 +67,10 @@ def test_the_label_of_a_threshold_comes_first(tmp_path):
 def test_one_texts_labels_stand_in_a_list_where_hugging_faces_clients_look(labels):
     """`InferenceClient` of Python and of JavaScript take the first element of what `POST /` answers."""
     asked, _ = labels
-    for inputs in (TEXT, [[TEXT]]):
+    for inputs in (TEXT, [[TEXT]], {"text": TEXT}, [{"text": TEXT}]):
         assert asked.post("/", {"inputs": inputs}) == asked.post("/predict", {"inputs": [[TEXT]]})
+    usual = {"truncation": True, "return_all_scores": True}
+    assert asked.post("/", {"inputs": TEXT, "parameters": usual}) == asked.post("/", {"inputs": TEXT})
     _, (row,) = asked.post("/", {"inputs": TEXT, "parameters": {"top_k": 1}})
     assert row == asked.post("/predict", {"inputs": TEXT})[1][:1]
 
@@ -82,7 +84,8 @@ def test_one_texts_labels_stand_in_a_list_where_hugging_faces_clients_look(label
         ([[TEXT, OTHER, TEXT]], 400, "inputs[0]: received a list of 3 elements"),
         ([[TEXT], 3], 400, "inputs[1]: received 3"),
         ([], 400, "received no text"),
-        ({"text": TEXT}, 400, "inputs: received an object of 1 key; expected a text, or a list"),
+        ({"text": TEXT, "text_pair": OTHER}, 404, "gives no labels for pairs of texts"),
+        ({"words": TEXT}, 400, "inputs: received an object of 1 key; expected a text, or a list"),
         (None, 400, "inputs is missing; expected a text, a list of the two texts of a pair"),
     ],
 )
