@@ -11,6 +11,7 @@ from kbert.checkpoints.hugging_face.cross_encoder import SIGMOID, activation_val
 from kbert.checkpoints.hugging_face.families import (
     FAMILIES,
     MPNET_BUCKETS,
+    architectures,
     find_architecture,
     find_model_type,
     require_readable,
@@ -62,7 +63,7 @@ class HuggingFaceConfig:
     Args:
       encoder: the encoder's shape.
       model_type: a key of FAMILIES.
-      architecture: one of `architectures()`, or None when the file names none.
+      architecture: the class that the file names, or None.
       id2label, num_labels, label2id: as in the file, which may contradict themselves; None when it has none.
       skipped_positions: how many rows of the position table no token reads, see `families`.
       problem_type: "regression" or "multi_label_classification" as in the file, otherwise None.
@@ -81,6 +82,11 @@ class HuggingFaceConfig:
     own: OwnKeys
     activation: str | None = None
 
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the class is none of `architectures()`, such as one of somebody's own."""
+        return self.architecture not in (None, *architectures())
+
 
 def parse_config(values: dict, path, report: Report) -> HuggingFaceConfig:
     """Reads the object of a `config.json`.
@@ -96,14 +102,15 @@ def parse_config(values: dict, path, report: Report) -> HuggingFaceConfig:
             f"{path} is of model_type {shown(model_type)}{lacking(model_type)}; kbert reads "
             f"{', '.join(map(repr, FAMILIES))}."
         )
-    architecture = _architecture(values, path, report)
+    architecture = _architecture(values, model_type, path, report)
+    is_known = architecture in architectures()
     if model_type is None:
         model_type = find_model_type(architecture)
         report.note(f"config.json names no model_type; read as {model_type!r}")
-    if architecture and find_model_type(architecture) != model_type:
+    if is_known and find_model_type(architecture) != model_type:
         raise ValueError(f"{path} names model_type {model_type!r} but architecture {architecture!r}.")
     check_keys("config.json", values, path, report, model_type)
-    if model_type == "electra" and architecture in (None, "ElectraForMultipleChoice"):
+    if model_type == "electra" and (not is_known or architecture == "ElectraForMultipleChoice"):
         _require_usual_summary(values, path)
     own_part = "sentence_transformers"
     own_values = json_value(values, own_part, dict, path, {})
@@ -125,12 +132,12 @@ def parse_config(values: dict, path, report: Report) -> HuggingFaceConfig:
     )
 
 
-def _architecture(values, path, report):
+def _architecture(values, model_type, path, report):
     names = json_texts(values, "architectures", path) or [None]
     if len(names) > 1:
         report.note(f"config.json names several architectures; {shown_name(names[0])} is taken")
     if names[0] is not None:
-        require_readable(names[0], path)
+        require_readable(names[0], path, model_type)
     return names[0]
 
 

@@ -190,14 +190,14 @@ def architectures() -> list[str]:
     return [BARE_ENCODER, *(name for name in own if name not in (None, BARE_ENCODER)), *others]
 
 
-def require_readable(name: str, path):
-    """Raises ValueError for a class of transformers that kbert does not read."""
+def require_readable(name: str, path, model_type: str | None = None):
+    """Raises ValueError for a class that kbert does not read; in a known family the tensors tell it."""
     if name == "HF_ColBERT":
         raise ValueError(
             f"{path} is a ColBERT in Stanford's form (HF_ColBERT); save it with sentence-transformers 6, "
             "MultiVectorEncoder(path).save_pretrained(folder), and give the folder."
         )
-    if name not in architectures():
+    if model_type is None and name not in architectures():
         raise ValueError(
             f"{path} is of class {shown_name(name)}, which kbert has no model for; it reads "
             f"{', '.join(architectures())}."

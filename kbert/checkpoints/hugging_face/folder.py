@@ -57,7 +57,7 @@ from kbert.config import EncoderConfig
 from kbert.config.pooling_config import PoolingConfig
 from kbert.config.sparse_pooling_config import SparsePoolingConfig
 from kbert.files.json_file import read_json_object
-from kbert.files.json_values import json_value, shown
+from kbert.files.json_values import json_value, shown, shown_name
 from kbert.files.safetensors_file import write_safetensors
 from kbert.files.whole_file import write_json
 from kbert.heads.parts import MASKED_LM, NO_HEADS, POOLER
@@ -257,7 +257,8 @@ def _read_model(
     elif "pooler.dense.weight" in stored.tensors:
         parts = with_pooler(parts)  # part of the encoder, even if this task does not use it
     optional, shapes = {}, model_shapes(encoder, named_task, parts)
-    if POOLER.name in own and not (needs_pooler and has_own_pooler(name)):
+    has_none = config.is_unknown and name.endswith("Model")  # or may have none
+    if POOLER.name in own and (has_none or not (needs_pooler and has_own_pooler(name))):
         optional |= dict.fromkeys(part_shapes(shapes, POOLER.name), _FRESH)
     optional |= config.own.may_be_missing()
     shapes = part_shapes(shapes, "body", *stored_parts(name, parts))
@@ -314,7 +315,9 @@ def _cut_tables(stored, config):
 def _find_class(config, stored, needs_head, report):
     """The class: that of config.json, but for heads that the file has or lacks against it."""
     family = FAMILIES[config.model_type]
-    name = config.architecture or _guess_architecture(stored, family, config.id2label, report)
+    name = config.architecture
+    if name is None or config.is_unknown:
+        name = _guess_architecture(stored, family, config, needs_head, report)
     if not needs_head and name.endswith("ForMaskedLM") and _masked_lm_bias(family) not in stored.tensors:
         report.note(f"config.json says {name}, but there is no such head: the encoder alone is read")
         name = f"{family.name}Model"
@@ -328,16 +331,29 @@ def _masked_lm_bias(family):
     return family.table[MASKED_LM.name][-1].outside
 
 
-def _guess_architecture(stored, family, id2label, report):
-    """The class of an old checkpoint whose config names none, according to the heads in the file."""
+def _guess_architecture(stored, family, config, needs_head, report):
+    """The class according to the heads in the file, where config.json names none or an unknown one.
+
+    transformers writes the name of any class, such as `class Contriever(BertModel)`, and reads by model_type.
+    """
     names, bias = stored.tensors.keys(), _masked_lm_bias(family)
     end = next(end for heads, end in _HEADS if set(heads.format(bias=bias).split()) <= names)
     other = None
     if end == "ForTokenClassification" and family.table["pooler"][0].outside in names:
-        end, other = _pooled_heads(stored, family, id2label)
+        end, other = _pooled_heads(stored, family, config.id2label)
     name = family.name + end
-    sentence = f"config.json names no architecture; its tensors are those of {name}"
+    unknown = config.architecture and f"{shown_name(config.architecture)}, a class that kbert does not know"
+    sentence = f"config.json names {unknown or 'no architecture'}; its tensors are those of {name}"
     report.note(sentence)
+    if config.is_unknown and needs_head:  # sentence-transformers' modules need none
+        if end == "Model":
+            logging.warning("%s: %s; what its code does beside them is not done.", report.path, sentence)
+        else:
+            report.conflict(
+                "architectures",
+                f"{report.path}: {sentence}, but its code may make other answers of them; if it does not, "
+                f'write "architectures": ["{name}"] there',
+            )
     if other:
         other = family.name + other
         logging.warning(

@@ -205,6 +205,28 @@ def test_without_a_named_architecture_the_tensors_tell_it(tmp_path, name):
     assert guessed.task == expected  # a choice and a regression look alike
 
 
+def test_an_encoder_of_an_unknown_class_is_read_as_its_tensors_show(folder, weights, caplog):
+    """`class Contriever(BertModel)` is saved under its own name, and without a pooler."""
+    edit_config(folder, architectures=["Contriever"])
+    assert read_checkpoint(folder).task == "encoder"
+    lose(folder, "pooler")
+    checkpoint, tensors = read_tensors(folder)
+    same_weights(tensors, {name: weights[name] for name in weights if not name.startswith("pooler")})
+    assert checkpoint.task == "encoder" and checkpoint.missing == ("pooler/dense/kernel", "pooler/dense/bias")
+    sentence = "Contriever, a class that kbert does not know; its tensors are those of BertModel"
+    assert f"{folder}: config.json names {sentence}; what its code does beside them" in caplog.text
+    assert sentence in str(checkpoint.report)
+
+
+def test_the_code_of_an_unknown_class_with_a_head_may_answer_otherwise(tmp_path):
+    folder = tmp_path / "m"
+    shutil.copytree(STORED / "BertForTokenClassification", folder)
+    edit_config(folder, architectures=["Tagger"])
+    with pytest.raises(ValueError, match='write "architectures": .*"BertForToken.*allow_unmatched=arch'):
+        read_checkpoint(folder)
+    assert read_checkpoint(folder, allow_unmatched="architectures").task == "token_classification"
+
+
 def test_labels_come_from_the_config(tmp_path):
     assert read_checkpoint(STORED / "BertForTokenClassification").labels == ("red", "green", "blue")
     folder = tmp_path / "m"
@@ -264,7 +286,7 @@ WRONG = {
         r"holds no weights \(model.safetensors or .*\)\.",
     ),
     "another class": (
-        lambda folder: edit_config(folder, architectures=["NomicBertModel"]),
+        lambda folder: edit_config(folder, architectures=["NomicBertModel"], model_type=None),
         "config.json is of class NomicBertModel, which kbert has no model for; it reads BertModel, BertFor",
     ),
     "Stanford's ColBERT": (
