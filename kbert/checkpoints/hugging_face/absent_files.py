@@ -23,8 +23,7 @@ _UNSAID = {
 def note_absence(file: Path, consequence: str, report: Report, is_common: bool = False):
     """Notes that a file is not there, and warns where the model may have it.
 
-    huggingface_hub brings files one by one, and marks in `.no_exist` those that the hub does not have
-    (huggingface.co/docs/huggingface_hub/guides/manage-cache): these need no word.
+    Those that the hub does not have need no word.
 
     Args:
       file: where it would lie.
@@ -32,10 +31,9 @@ def note_absence(file: Path, consequence: str, report: Report, is_common: bool =
       report: takes the note.
       is_common: whether whole models lack it too; then a folder outside the cache is not warned of.
     """
-    snapshot = _snapshot(file)
-    if snapshot and (snapshot.parents[1] / ".no_exist" / _real(file).relative_to(snapshot.parent)).is_file():
+    if hub_lacks(file):
         return
-    sentence = f"{file} is not there, so {consequence}"
+    snapshot, sentence = _snapshot(file), f"{file} is not there, so {consequence}"
     report.note(sentence)
     if snapshot:
         name = snapshot.parents[1].name.removeprefix("models--").replace("--", "/")
@@ -45,6 +43,17 @@ def note_absence(file: Path, consequence: str, report: Report, is_common: bool =
         )
     elif not is_common:
         warn_once(f"{sentence}; if this is a copy, copy all files of the folder.")
+
+
+def hub_lacks(file: Path) -> bool:
+    """Whether a cache knows that the hub does not have a file.
+
+    huggingface_hub brings files one by one, and marks in `.no_exist` those that were asked for in vain
+    (huggingface.co/docs/huggingface_hub/guides/manage-cache).
+    """
+    snapshot = _snapshot(file)
+    marks = snapshot and snapshot.parents[1] / ".no_exist"
+    return bool(marks and (marks / _real(file).relative_to(snapshot.parent)).is_file())
 
 
 def warn_of_mean(source, origin: str | None, taker: str, mend: str):

