@@ -20,6 +20,7 @@ _MERGE = (
     "with the "
     "class of its head, and model.merge_and_unload().save_pretrained(new_folder)"
 )
+_WITHOUT_MODEL = "without the model that it changes"
 HEAD_FILES = ("model_head.pkl", "model_head.joblib")
 HEAD = (
     "SetFit's classifier, a program that kbert does not run; the vectors are read without it, and a "
@@ -28,7 +29,13 @@ HEAD = (
 ADAPTER = f"an adapter of PEFT, whose weights belong to the answers; {_MERGE}"
 # Files in a folder -> (what they are, the way on). `{path}` is the folder.
 _OTHERS = (
-    *((name, "an adapter of PEFT, without the model that it changes", _MERGE) for name in ADAPTER_FILES),
+    *((name, f"an adapter of PEFT, {_WITHOUT_MODEL}", _MERGE) for name in ADAPTER_FILES[:2]),
+    (
+        "adapter_config.json",
+        f"of an adapter, {_WITHOUT_MODEL}",
+        f"where it has a peft_type, {_MERGE}; where it has none, the adapter is of AdapterHub, with layers "
+        "that kbert does not have: give the model that it names as model_name",
+    ),
     (
         "saved_model/1/saved_model.pb",
         "a SavedModel of transformers, which is for serving",

@@ -16,6 +16,8 @@ from kbert.checkpoints.hugging_face.key_table import (
 from kbert.checkpoints.report import Report
 from kbert.files.json_values import shown, shown_name
 
+_EMPTY = (None, {}, [], "")
+
 
 def config_keys(model_type: str) -> dict[str, Key]:
     """The keys of a family's `config.json`, without those that every family has."""
@@ -55,7 +57,8 @@ def check_keys(file: str, values: dict, path, report: Report, model_type: str | 
 
 
 def _is_harmless(value, key):
-    if value is None or (isinstance(value, dict | list | str) and not value):
+    # {"adapters": {}, "fusions": {}} is AdapterHub's for none.
+    if value in _EMPTY or (isinstance(value, dict) and all(inner in _EMPTY for inner in value.values())):
         return True
     value = value.get("content") if isinstance(value, dict) and "content" in value else value
     return any(type(value) is type(harmless) and value == harmless for harmless in key.harmless)

@@ -173,7 +173,7 @@ def download(name: str) -> Path:
 
 
 def _mark_absent(repository, folder):
-    """Has the cache remember which files of sentence-transformers the hub does not have, for later readers."""
+    """Has the cache remember which files of sentence-transformers the hub lacks; a reader may be offline."""
     import huggingface_hub
     from huggingface_hub import errors
 

@@ -426,6 +426,9 @@ def test_an_adapter_of_peft_is_named(folder, beside):
             ValueError, match="adapter_model.safetensors is an adapter of PEFT.*: merge it into"
         ):
             read_checkpoint(folder)
+        (folder / "adapter_model.safetensors").rename(folder / "adapter_config.json")  # as AdapterHub's
+        with pytest.raises(ValueError, match="of an adapter, w.*: where it has a peft_type, .*as model_name"):
+            read_checkpoint(folder)
 
 
 def test_names_that_are_allowed_are_left_out_loudly(folder, weights):

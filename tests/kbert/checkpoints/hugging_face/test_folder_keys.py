@@ -175,6 +175,11 @@ def test_an_unknown_key_is_named(tmp_path, file, caplog):
     [
         ("config.json", "is_decoder", False),
         ("config.json", "auto_map", {}),
+        (
+            "config.json",
+            "adapters",
+            {"adapters": {}, "config_map": {}, "fusion_config_map": {}, "fusions": {}},
+        ),
         ("config.json", "quantization_config", None),
         ("tokenizer_config.json", "truncation_side", "right"),
         ("tokenizer_config.json", "bos_token", {"content": "[CLS]", "lstrip": False}),
