@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kbert.cli.warn_once import warn_once
-from kbert.inference.texts import require_whole_characters
+from kbert.inference.texts import require_whole_characters, split_to_fit
 from kbert.input_pipelines.data_in_memory import (
     column_names,
     plain_values,
@@ -49,7 +49,7 @@ def answered(
       examples: dicts with the inputs of one of the task's signatures, for example {"text": "..."}; an `id` is
         kept.
       settings: values of the task's `Serving.settings`, which have defaults.
-      batch_size: examples at a time.
+      batch_size: the most examples at a time; of texts above 1,000 tokens there are fewer.
       read_ahead: how many examples are read before the first is answered; by default 64 batches. 1 answers
         each example before the next is read.
       report: called after each batch with the number of examples that are answered so far.
@@ -71,7 +71,8 @@ def answered(
         if unread := [name for name in chosen if name not in (*read, RAW_SCORES)]:
             _say_unread(unread, has_more=num_answered > 0 or read_ahead == 1)
         answers: list[dict] = [{}] * len(window)
-        for positions in _batches(signatures, [example for _, example in window], batch_size):
+        texts, longest = [example for _, example in window], loaded.text_inputs.max_seq_length
+        for positions in _batches(signatures, texts, batch_size, longest):
             predict = predictor(signatures[positions[0]])
             batch = [window[position][1] for position in positions]
             columns = {key: [example[key] for example in batch] for key in predict.inputs}
@@ -179,7 +180,7 @@ def require_text(name: str, value, where: str = ""):
         require_whole_characters(text, where + name)
 
 
-def _batches(signatures, examples, batch_size) -> Iterator[list[int]]:
+def _batches(signatures, examples, batch_size, max_seq_length) -> Iterator[list[int]]:
     """The positions of examples that are answered together: one signature, as many choices, like lengths."""
 
     def kind(position):
@@ -192,7 +193,7 @@ def _batches(signatures, examples, batch_size) -> Iterator[list[int]]:
     order = sorted(range(len(examples)), key=lambda position: (kind(position), length(position)))
     for _, positions in itertools.groupby(order, kind):
         while batch := list(itertools.islice(positions, batch_size)):
-            yield batch
+            yield from split_to_fit(batch, length, max_seq_length)
 
 
 class Examples(NamedTuple):

@@ -115,7 +115,7 @@ class FeatureExtractor:
         # A pair has one separator more than a single text, so pairs and single texts are separate batches.
         for paired in (False, True):
             kind = [position for position, pair in enumerate(pairs) if (pair is not None) == paired]
-            for indices in batch.select(kind).positions_by_length():
+            for indices in batch.select(kind).positions_by_length(self.loaded.max_seq_length):
                 positions = [kind[position] for position in indices]
                 selected = batch.select(positions)
                 batch_features = self._features(selected.texts, selected.pairs if paired else None)

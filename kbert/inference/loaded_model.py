@@ -481,7 +481,7 @@ class LoadedModel(TextAnswers):
         key = ("embed", config.mode, config.normalize, normalize, config.skipped_tokens(prompt_name))
         embedder = self.graph(key, functools.partial(self._embedder, config, normalize, prompt_name))
         embeddings = np.zeros((len(batch.texts), width), np.float32)
-        for positions in batch.positions_by_length():
+        for positions in batch.positions_by_length(self.max_seq_length):
             texts = batch.select(positions).texts
             vectors, cut = embedder(tf.constant([prompt + text for text in texts], tf.string))
             self.warn_of_cut_text(cut, texts, longest=f"{self.max_seq_length} tokens")
@@ -497,7 +497,7 @@ class LoadedModel(TextAnswers):
         maker = self.task.text_vectors
         make = functools.partial(maker.graph, self, task)
         graph, answers = self.graph(("embed", task), make), [None] * len(batch.texts)
-        for positions in batch.positions_by_length():
+        for positions in batch.positions_by_length(self.max_seq_length):
             texts = batch.select(positions).texts
             vectors, cut = graph(tf.constant([prompt + text for text in texts], tf.string))
             self.warn_of_cut_text(cut, texts)

@@ -1,6 +1,6 @@
 """Checks the texts that a caller gives and turns them into lists of strings."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from kbert.files import json_values
@@ -18,6 +18,9 @@ from kbert.input_pipelines.data_in_memory import (
 # as keep to this sum of characters. A token has a character or more, but for [CLS] and [SEP], so such a batch
 # has about as many tokens as 32 texts of 512 at most (docs/notes/speed.md has the speeds).
 TEXTS_AT_ONCE, SHORT_TEXTS_AT_ONCE, CHARACTERS_AT_ONCE = 32, 128, 32 * 512
+# Attention has a score of each token with each other: of a head at most so many at a time, as 32 texts of
+# 1,024 tokens have. 32 of 8,192, in 16 heads, would need 137 GB.
+SCORES_AT_ONCE = 32 * 1024**2
 
 
 class TextBatch(NamedTuple):
@@ -33,8 +36,12 @@ class TextBatch(NamedTuple):
     pairs: list[str | None] | None
     is_alone: bool
 
-    def positions_by_length(self) -> Iterator[list[int]]:
-        """The positions of all texts, a batch at a time, shortest first: less padding means less work."""
+    def positions_by_length(self, max_seq_length: int) -> Iterator[list[int]]:
+        """The positions of all texts, a batch at a time, shortest first: less padding means less work.
+
+        Args:
+          max_seq_length: the most tokens of a text.
+        """
         pairs = self.pairs or [None] * len(self.texts)
         lengths = [len(text) + len(pair or "") for text, pair in zip(self.texts, pairs, strict=True)]
         order = sorted(range(len(lengths)), key=lengths.__getitem__)
@@ -44,11 +51,11 @@ class TextBatch(NamedTuple):
             characters += lengths[position]
             is_long = len(positions) >= TEXTS_AT_ONCE and characters > CHARACTERS_AT_ONCE
             if is_long or len(positions) == SHORT_TEXTS_AT_ONCE:
-                yield positions
+                yield from split_to_fit(positions, lengths.__getitem__, max_seq_length)
                 positions, characters = [], lengths[position]
             positions.append(position)
         if positions:
-            yield positions
+            yield from split_to_fit(positions, lengths.__getitem__, max_seq_length)
 
     def select(self, positions: list[int]) -> "TextBatch":
         """The texts at these positions, in their order."""
@@ -58,6 +65,26 @@ class TextBatch(NamedTuple):
     def answer(self, answers):
         """The list of answers, one for each text; or the only answer, if a single text was given."""
         return answers[0] if self.is_alone else answers
+
+
+def split_to_fit(
+    positions: list[int], length: Callable[[int], int], max_seq_length: int
+) -> Iterator[list[int]]:
+    """The parts of a batch whose scores of attention fit into memory; a part has at least one text.
+
+    Args:
+      positions: of its texts, the shortest first.
+      length: function from a position to the characters of the text, mostly more than its tokens.
+      max_seq_length: the most tokens of a text.
+    """
+    part: list[int] = []
+    for position in positions:
+        tokens = min(length(position), max_seq_length)
+        if part and (len(part) + 1) * tokens**2 > SCORES_AT_ONCE:
+            yield part
+            part = []
+        part.append(position)
+    yield part
 
 
 def text_batch(texts, text_pairs=None, pairs_may_miss: bool = False) -> TextBatch:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from kbert.inference import answers
 from kbert.inference.feature_extractor import FeatureExtractor
 from kbert.inference.texts import text_batch
 from kbert.tasks import TASKS
@@ -77,18 +78,30 @@ def test_many_texts_are_answered_in_batches_and_in_their_order(roads, name):
 
 
 @pytest.mark.parametrize(
-    ("lengths", "sizes"),
+    ("lengths", "longest", "sizes"),
     [
-        ([], []),
-        ([1] * 300, [128, 128, 44]),
-        ([10_000] * 70, [32, 32, 6]),
-        ([10] * 100 + [20_000] * 40, [100, 32, 8]),
+        ([], 512, []),
+        ([1] * 300, 512, [128, 128, 44]),
+        ([10_000] * 70, 512, [32, 32, 6]),
+        ([10] * 100 + [20_000] * 40, 512, [100, 32, 8]),
+        ([1000] * 40, 8192, [32, 8]),
+        ([2000] * 36, 8192, [8, 8, 8, 8, 4]),
+        ([20_000] * 3, 8192, [1, 1, 1]),
     ],
 )
-def test_short_texts_come_in_larger_batches_and_each_text_once(lengths, sizes):
+def test_short_texts_come_in_larger_batches_and_each_text_once(lengths, longest, sizes):
     shuffled = random.Random(1).sample(lengths, len(lengths))
-    batches = list(text_batch(["a" * length for length in shuffled]).positions_by_length())
+    batches = list(text_batch(["a" * length for length in shuffled]).positions_by_length(longest))
     assert [len(batch) for batch in batches] == sizes
     places = [place for batch in batches for place in batch]
     assert sorted(places) == list(range(len(lengths)))
     assert [shuffled[place] for place in places] == sorted(lengths)
+
+
+def test_examples_of_thousands_of_tokens_come_in_smaller_batches():
+    """32 pairs of 8,192 tokens would have 137 GB of scores in a layer of 16 heads."""
+    seconds = ["b" * length for length in [1900] * 12 + [9000]]
+    examples = [{"id": "x", "text": "a" * 100, "text_pair": second} for second in seconds]
+    for longest, sizes in {512: [13], 2048: [8, 5], 8192: [8, 4, 1]}.items():
+        batches = answers._batches(["pairs"] * 13, examples, 32, longest)
+        assert [len(batch) for batch in batches] == sizes
