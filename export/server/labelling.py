@@ -121,9 +121,11 @@ def _scores(service, request, inputs, examples, truncate, raw):
     arrays = {column: service.checked(texts) for column, texts in columns.items()}
     others = {"truncated", "label"} & set(service.model.signatures[name].outputs)
     answer = service.predict(request, name, arrays, (*{output, raw_output}, *others))
-    if not truncate and "truncated" in others and answer["truncated"].any():
-        raise invalid(
-            f"{shown(examples[int(answer['truncated'].argmax())][0])} is too long; allow truncation."
+    if "truncated" in others:
+        request.count_cut(
+            answer["truncated"],
+            truncate,
+            lambda index: f"{shown(examples[index][0])} is too long; allow truncation.",
         )
     own = [label.decode() for label in answer["label"]] if "label" in others else [None] * len(examples)
     scores, raw_scores = (answer[name].reshape(len(examples), -1) for name in (output, raw_output))

@@ -14,6 +14,7 @@ class Metrics:
         self._registry = CollectorRegistry()
         self._requests = Counter("kbert_requests", "Requests.", ["method", "status"], registry=self._registry)
         self._tokens = Counter("kbert_tokens", "Tokens of all requests.", registry=self._registry)
+        self._cut = Counter("kbert_texts_cut", "Texts longer than the model reads.", registry=self._registry)
         self._seconds = {
             name: Histogram(f"kbert_{name}_seconds", text, registry=self._registry, buckets=_SECONDS)
             for name, text in (
@@ -34,6 +35,7 @@ class Metrics:
         self._seconds["request"].observe(request.seconds())
         if request.texts:
             self._tokens.inc(request.tokens)
+            self._cut.inc(request.cut)
             self._seconds["queue"].observe(request.queued)
             self._seconds["inference"].observe(request.inference)
         if request.tokenizing:

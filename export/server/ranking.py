@@ -136,13 +136,13 @@ def _pair_outputs(service, request, query, texts, truncate, names):
     if model.text_inputs is None:
         return _in_graph(service, request, inputs, truncate, names)
     rows, truncated = service.tokenized(request, inputs["text"], inputs["text_pair"])
-    if not truncate:
-        _refuse_cut(truncated)
+    _count_cut(request, truncated, truncate)
     by_ids = model.ids_signature(names[0])
     if by_ids and WINDOW_FEATURE not in rows:
         return service.run_rows(request, by_ids, rows, names)
     answer = _in_graph(service, request, inputs, truncate, names)
     request.texts, request.tokens, request.is_estimated = len(texts), int(rows["input_mask"].sum()), False
+    request.cut = int(truncated.sum())
     return answer
 
 
@@ -150,13 +150,14 @@ def _in_graph(service, request, inputs, truncate, names):
     signature, _ = service.model.pair_number
     others = {"truncated"} & set(service.model.signatures[signature].outputs)
     answer = service.predict(request, signature, inputs, (*names, *others))
-    if not truncate and others:
-        _refuse_cut(answer["truncated"])
+    if others:
+        _count_cut(request, answer["truncated"], truncate)
     return answer
 
 
-def _refuse_cut(truncated):
-    if truncated.any():
-        raise invalid(
-            f"texts[{int(truncated.argmax())}] and the query are too long together; allow truncation."
-        )
+def _count_cut(request, truncated, truncate):
+    request.count_cut(
+        truncated,
+        truncate,
+        lambda index: f"texts[{index}] and the query are too long together; allow truncation.",
+    )

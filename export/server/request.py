@@ -1,6 +1,9 @@
 """One request on its way through the server: how long it may take, and what became of it."""
 
 import time
+from collections.abc import Callable
+
+import numpy as np
 
 from ..gate.saved_model_session import RequestError
 
@@ -19,6 +22,7 @@ class Request:
 
     Attributes:
       texts, tokens: how many it asks about.
+      cut: how many of the texts were longer than the model reads.
       is_estimated: whether tokens are: those of texts that the graph tokenizes.
       tokenizing: seconds spent on it outside of the graph.
       queued, inference: seconds it waited, and its runs took.
@@ -28,7 +32,7 @@ class Request:
         self._began = time.monotonic()
         self._end = self._began + timeout_seconds
         self._waits = waits
-        self.texts = self.tokens = 0
+        self.texts = self.tokens = self.cut = 0
         self.is_estimated = False
         self.tokenizing = self.queued = self.inference = 0.0
 
@@ -49,6 +53,21 @@ class Request:
         self.tokens += tokens
         self.is_estimated |= estimated
 
+    def count_cut(self, truncated: np.ndarray, is_allowed: bool, sentence: Callable[[int], str]) -> None:
+        """Adds the texts that were cut.
+
+        Args:
+          truncated: bool (texts,).
+          is_allowed: whether a text may be cut.
+          sentence: what is said of the first by its index, where it may not.
+
+        Raises:
+          RequestError: a text was cut, and may not be.
+        """
+        if not is_allowed and truncated.any():
+            raise invalid(sentence(int(truncated.argmax())))
+        self.cut += int(truncated.sum())
+
     def give_up(self) -> None:
         """Nobody waits any more: what has not run yet does not run."""
         self._end = self._began
@@ -62,8 +81,9 @@ class Request:
         tokenizing = f"{1000 * self.tokenizing:.1f}ms" if self.tokenizing else "in the graph"
         parts = [f"{method} {status} total={1000 * self.seconds():.1f}ms"]
         if self.texts:
+            cut = f"cut={self.cut} " if self.cut else ""
             parts.append(
-                f"texts={self.texts} tokens={self.tokens} queue={1000 * self.queued:.1f}ms "
+                f"texts={self.texts} {cut}tokens={self.tokens} queue={1000 * self.queued:.1f}ms "
                 f"tokenization={tokenizing} inference={1000 * self.inference:.1f}ms"
             )
         return " ".join(parts)

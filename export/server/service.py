@@ -123,13 +123,16 @@ class Service:
         if max_tokens is not None and max_tokens < rows["input_ids"].shape[1]:
             rows, cut = _cut(rows, max(max_tokens, 2), self.model.text_inputs.vocabulary.sep_id)
             truncated = truncated | cut
-        if not truncate and truncated.any():
-            longest = self.model.text_inputs.max_seq_length
-            most = min(max_tokens or longest, longest)
-            raise invalid(
-                f"{name_text(int(truncated.argmax()))} has more than the {most} tokens that are answered; "
-                "send a shorter one, or allow truncation."
-            )
+        longest = self.model.text_inputs.max_seq_length
+        most = min(max_tokens or longest, longest)
+        request.count_cut(
+            truncated,
+            truncate,
+            lambda index: (
+                f"{name_text(index)} has more than the {most} tokens that are answered; send a "
+                "shorter one, or allow truncation."
+            ),
+        )
         return rows
 
     def token_vectors(
@@ -152,11 +155,14 @@ class Service:
             raise RequestError("NOT_FOUND", f"{self.model.name} gives no vectors of tokens.")
         outputs = (VECTORS, MASK, TRUNCATED)
         answer = self.predict(request, task, {"text": self.checked(texts)}, outputs)
-        if not truncate and answer[TRUNCATED].any():
-            raise invalid(
-                f"{name_text(int(answer[TRUNCATED].argmax()))} has more tokens than are answered of a "
-                f"{task}; send a shorter one, or allow truncation."
-            )
+        request.count_cut(
+            answer[TRUNCATED],
+            truncate,
+            lambda index: (
+                f"{name_text(index)} has more tokens than are answered of a {task}; send a shorter "
+                "one, or allow truncation."
+            ),
+        )
         rows = zip(answer[VECTORS], answer[MASK], strict=True)
         return self.finite([vectors[mask == 1] for vectors, mask in rows], name_text)
 

@@ -312,11 +312,15 @@ def test_the_server_describes_and_counts_itself(vectors):
     described = asked.rest("GET", "/openapi.json")[1]["paths"]
     assert {"/v1/embeddings", "/rerank", "/v1/models/{name}:predict"} < set(described)
     before = asked.whole("GET", "/metrics")[2].decode()
-    asked.post("/embed", {"inputs": "play"})
+    asked.post("/embed", {"inputs": ["play", "play " * 30]})
     after = asked.whole("GET", "/metrics")[2].decode()
 
     def number(page, name):
         return next((float(line.split()[-1]) for line in page.splitlines() if line.startswith(name)), 0.0)
 
-    for name, more in (("kbert_tokens_total", 3), ('kbert_requests_total{method="/embed",status="200"}', 1)):
+    for name, more in (
+        ("kbert_tokens_total", 3 + 12),
+        ("kbert_texts_cut_total", 1),
+        ('kbert_requests_total{method="/embed",status="200"}', 1),
+    ):
         assert number(after, name) - number(before, name) == more, name
