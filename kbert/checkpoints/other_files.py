@@ -98,6 +98,7 @@ _LACKING = {
     "deberta-v2": "attention that reads distances apart from content",
     "gte": "its mix of rotary positions and post-norm layers",
     "mobilebert": "its bottleneck layers",
+    "new": "its mix of rotary positions and post-norm layers",  # gte-base-en-v1.5, gte-multilingual-base
     "nomic_bert": "its mix of rotary positions and post-norm layers",
     "xlnet": "attention in two streams",
 }

@@ -253,7 +253,8 @@ def _is_complete(folder, repository):
     """Whether a folder has config, weights, tokenizer and pooling: others load one file of a model alone."""
     weights = [pattern for patterns in _WEIGHTS for pattern in patterns]
     needed = (("config.json", "bert_config.json"), weights, _TOKENIZERS)
-    return all(_holds_any(folder, names) for names in needed) and not _lacks_modules(folder, repository)
+    is_there = all(any(_holds_any(folder / inside, names) for inside in _ENCODERS) for names in needed)
+    return is_there and not _lacks_modules(folder, repository)
 
 
 def _lacks_modules(folder, repository):

@@ -167,7 +167,8 @@ class TokenizerFiles:
     @property
     def model_type(self):
         """The family, as config.json says it, by which transformers finds the tokenizer's class."""
-        return (self.read("config.json") or {}).get("model_type")
+        path = self.folder / "config.json"
+        return json_value(self.read(path.name) or {}, "model_type", str, path)
 
     @property
     def has_segments(self) -> bool:

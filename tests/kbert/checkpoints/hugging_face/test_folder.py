@@ -294,8 +294,8 @@ WRONG = {
         r"in Stanford's form \(HF_ColBERT\); save it with sentence-transformers 6",
     ),
     "another model type": (
-        lambda folder: edit_config(folder, architectures=None, model_type="nomic_bert"),
-        "is of model_type 'nomic_bert'; kbert lacks its mix of rotary positions and post-norm layers",
+        lambda folder: edit_config(folder, architectures=None, model_type="new"),
+        "is of model_type 'new'; kbert lacks its mix of rotary positions and post-norm layers",
     ),
     "contradicting types": (
         lambda folder: edit_config(folder, model_type="distilbert"),

@@ -271,6 +271,14 @@ def test_a_model_without_the_settings_of_a_module_is_no_answer(cache, asked):
     assert local_path("all-MiniLM-L6-v2") == folder and len(asked) == 1
 
 
+def test_the_cache_has_an_older_folder_whose_encoder_is_one_level_down(cache, asked):
+    folder = cache("somebody/bert")
+    (folder / "0_Transformer").mkdir()
+    for name in ("config.json", "vocab.txt", "model.safetensors"):
+        (folder / name).rename(folder / "0_Transformer" / name)
+    assert local_path("somebody/bert") == folder and not asked
+
+
 def test_a_reranker_has_no_modules(cache, asked):
     folder = cache("BAAI/bge-reranker-base")
     (folder / "modules.json").unlink()

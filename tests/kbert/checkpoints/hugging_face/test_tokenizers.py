@@ -518,7 +518,13 @@ def _other_scores(folder):
     (folder / "tokenizer.json").write_text(json.dumps(content))
 
 
+def _odd_family(folder):
+    edit(folder, "tokenizer_config.json", tokenizer_class=None)
+    (folder / "config.json").write_text('{"model_type": ["bert"]}')
+
+
 BROKEN = [
+    ("wordpiece", _odd_family, "config.json: model_type should be a text"),
     ("sentencepiece", _cut_model, "is no whole SentencePiece model .*; copy the file again"),
     ("sentencepiece", _no_model, "is no whole SentencePiece model .*; copy the file again"),
     ("sentencepiece", _other_scores, r"sentencepiece.bpe.model \(.* tokenizer.json \(.*not the same"),
