@@ -200,12 +200,14 @@ def _with_texts(records, path, dataset, read, problems):
     """The rows of a labelled file in which something stands, in the columns that are read."""
     texts = [column for column in dataset.text_columns if column not in dataset.negatives]
     one_empty, skipped, marks = EmptyTextCounter(), 0, []
+    # None is a word of sentences, and the right one of several choices.
+    signs = NO_VALUE - {"None"} if dataset.sentence or dataset.choices else NO_VALUE
     for where, record in records:
         for column in texts:  # no generator expression: this is done for every row
             text = record.get(column)
             if not isinstance(text, str) or not text.strip():
                 break
-            if text in NO_VALUE:
+            if text in signs:
                 marks.append((text, where))
         else:
             if dataset.negatives:

@@ -24,16 +24,16 @@ from kbert.input_pipelines.label_lists import (
 )
 from kbert.input_pipelines.label_names import DASHES, NUMBERS_FOR_NONE, as_number, find_twin, seen_text
 
-# What programs write where a cell has no value: pandas, R, tools of SQL, C, Excel (with its other errors).
+# What programs write where a cell has no value: Python, pandas, R, SQL, C, Excel (with its other errors).
 NO_VALUE = frozenset(
     (
         "#N/A N/A",
         *"NaN nan -NaN -nan 1.#IND -1.#IND 1.#QNAN -1.#QNAN N/A n/a #N/A #NA <NA>".split(),
-        *"null NULL (null) (NULL) <null> [NULL] \\N (blank)".split(),
+        *"NA None null NULL (null) (NULL) <null> [NULL] \\N (blank)".split(),
         *"#REF! #NAME? #VALUE! #DIV/0! #NUM! #NULL!".split(),
     )
 )
-_NO_LABEL = NO_VALUE | {"?", "NA", "None", "n.a.", "N.A.", "."}  # and what SNLI, SAS and people write
+_NO_LABEL = NO_VALUE | {"?", "n.a.", "N.A.", "."}  # and what SNLI, SAS and people write
 # Signs that may also be classes, beside +1 and "+": the whole file tells, see `judge_labels`.
 SIGNS = (*DASHES, *map(str, NUMBERS_FOR_NONE))
 _MOST_KNOWN = 4096

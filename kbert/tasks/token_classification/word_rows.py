@@ -13,8 +13,7 @@ from kbert.input_pipelines.labelled_files import stream_examples, text_cell
 from kbert.input_pipelines.labels import NO_VALUE, NoLabel
 from kbert.tasks.token_classification.conll_files import FileSentence, require_several_words
 
-_NO_NAMES = NO_VALUE | {"NA", "None"}  # what R and Python write, too
-_EMPTY = _NO_NAMES | {""}
+_EMPTY = NO_VALUE | {""}
 _WORD_ROWS = "For a word in each row, set dataset.sentence to the column that numbers sentences."
 
 
@@ -39,7 +38,7 @@ def read_word_rows(
         for column in keys:
             require_column(record, column, where)
         document = record[dataset.document] if dataset.document else None
-        if isinstance(document, str) and document.strip() in _NO_NAMES:
+        if isinstance(document, str) and document.strip() in NO_VALUE:
             unnamed, first = unnamed + 1, first if unnamed else (document, where)
         return [record[column] for column in keys], _word(record, dataset.text, where), tag, where
 

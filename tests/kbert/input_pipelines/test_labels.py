@@ -209,11 +209,16 @@ def test_a_value_that_python_printed_is_no_label(tmp_path, label):
 
 def test_texts_that_stand_for_no_text_and_printed_lists_are_said(tmp_path, caplog):
     path = tmp_path / "rows.csv"
-    path.write_text("text,label\n[well?],a\n#NAME?,b\nnan,a\n\"['a', 'b']\",a\nb'x',a\nb'x'y,b\n")
-    assert len(list(ONE_LABEL_FILES.read_examples(path, DatasetConfig()))) == 6
+    path.write_text(
+        "text,label\n[well?],a\n#NAME?,b\nnan,a\nNone,a\nNA,b\n\"['a', 'b']\",a\nb'x',a\nb'x'y,b\n"
+    )
+    assert len(list(ONE_LABEL_FILES.read_examples(path, DatasetConfig()))) == 8
     assert "The column 'text' has texts like b'...', which look like bytes" in caplog.text
-    assert "rows.csv line 5 has the text \"['a', 'b']\", which looks like a list" in caplog.text
-    assert "2 text(s) are what programs write where there is none, the first '#NAME?' (" in caplog.text
+    assert "rows.csv line 7 has the text \"['a', 'b']\", which looks like a list" in caplog.text
+    assert "4 text(s) are what programs write where there is none, the first '#NAME?' (" in caplog.text
+    path.write_text("text,label\nNone,a\nof,b\n")
+    assert len(list(ONE_LABEL_FILES.read_examples(path, DatasetConfig(sentence="id")))) == 2
+    assert caplog.text.count("where there is none") == 1, "a word of a sentence"
 
 
 @pytest.mark.parametrize("value", [None, math.nan])
