@@ -20,7 +20,7 @@ from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import Progress, awaited
 from kbert.files.json_file import json_line, parse_json
-from kbert.files.text_file import bounded_lines
+from kbert.files.text_file import bounded_lines, decoded_lines
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from tfrecords_tools.corpus.first_in_python import first_in_python
 from tfrecords_tools.vocabulary.vocabulary_source import read_source
@@ -75,15 +75,13 @@ def read_texts(stream: Iterable[bytes], file_format: str) -> Iterator[str]:
     r"""Yields the texts of a stream of lines.
 
     Args:
-      stream: lines of bytes, each ending in "\n" or not. Only "\n" ends a line and only it is stripped;
-        bytes that are not UTF-8 are ignored (tokenization.py, `convert_to_unicode`).
+      stream: lines of bytes, as `decoded_lines` takes them. Only "\n" ends a line.
       file_format: "text", one text per line; or "jsonl", objects with a string `text`, blank lines skipped.
 
     Raises:
-      ValueError: naming the line that is not such an object.
+      ValueError: naming the line that is not UTF-8, or not such an object.
     """
-    for number, line in enumerate(awaited(stream), start=1):
-        line = line.removesuffix(b"\n").decode("utf-8", errors="ignore")
+    for number, line in enumerate(decoded_lines(awaited(stream), "standard input"), start=1):
         if file_format == "text":
             yield line
         elif line.strip():

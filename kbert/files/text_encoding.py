@@ -193,7 +193,7 @@ def _score(content, encoding, looks) -> float:
 
 def how_to_convert(content: bytes) -> str:
     """For messages: the command that makes UTF-8 of text that is something else, and what comes out."""
-    encoding = likely_encoding(content)
+    encoding = marked_encoding(content) or likely_encoding(content)
     if encoding is None:
         return "convert it, for example: iconv -f WINDOWS-1252 -t UTF-8, with the encoding that it has"
     shown = shown_as(content, encoding)

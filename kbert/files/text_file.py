@@ -3,7 +3,7 @@
 import codecs
 import contextlib
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -260,3 +260,20 @@ def bounded_lines(stream, name: str | Path) -> Iterator:
             raise ValueError(f"{name} line {number} {_TOO_LONG}; {_BREAK_IT}.")
         yield line
         number += 1
+
+
+def decoded_lines(lines: Iterable[bytes], name: str | Path) -> Iterator[str]:
+    r"""Yields lines of UTF-8 without their ends, "\n" or "\r\n", and without a byte order mark before them.
+
+    Args:
+      lines: as `bounded_lines` gives them.
+      name: of what they are from, for the error message.
+
+    Raises:
+      ValueError: for a line that is not UTF-8, with its number.
+    """
+    for number, line in enumerate(lines, start=1):
+        text = _decoded(line.removeprefix(UTF8_MARK) if number == 1 else line, "utf-8")
+        if isinstance(text, Problem):
+            raise ValueError(f"{name} line {number} {text.what}; {text.remedy}.")
+        yield text.removesuffix("\r")

@@ -18,7 +18,7 @@ from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
 from kbert.files.file_format import DELIMITED, FORMATS, format_by_name
 from kbert.files.near_names import did_you_mean, near_names
-from kbert.files.text_file import bounded_lines, read_lines
+from kbert.files.text_file import bounded_lines, decoded_lines, read_lines
 from kbert.input_pipelines.data_in_memory import column_names, is_missing, read_rows
 from kbert.input_pipelines.file_problems import MOST_ROWS, FileProblems
 from kbert.input_pipelines.json_rows import NotLines, parse_object
@@ -534,13 +534,5 @@ def _example_of_line(line, source, number, inputs, number_of_texts) -> dict:
 
 
 def read_standard_input() -> Iterator[str]:
-    """The lines of standard input, read as UTF-8 whatever the encoding of the system is."""
-    for number, line in enumerate(awaited(bounded_lines(sys.stdin.buffer, "standard input")), start=1):
-        try:
-            text = line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
-            yield text.removeprefix("\ufeff") if number == 1 else text
-        except UnicodeDecodeError as error:
-            raise ValueError(
-                f"standard input line {number} is not UTF-8 (byte 0x{line[error.start]:02x}); convert it, "
-                "for example with iconv."
-            ) from None
+    """The lines of standard input, as `decoded_lines`, whatever the encoding of the system is."""
+    return decoded_lines(awaited(bounded_lines(sys.stdin.buffer, "standard input")), "standard input")

@@ -16,13 +16,13 @@ from tfrecords_tools.tokenize_text import read_texts, tokenized_lines
 VOCABULARY = Vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing", "é", "e", "的"], True)
 
 
-def test_only_the_newline_is_stripped_from_text_lines():
-    lines = [b" a \r\n", b"\n", "\u2028b\x85\n".encode(), b"last"]
-    assert list(read_texts(lines, "text")) == [" a \r", "", "\u2028b\x85", "last"]
+def test_lines_lose_their_ends_and_a_byte_order_mark_as_in_every_command():
+    lines = [b"\xef\xbb\xbf a \r\n", b"\n", "\ufeff\u2028b\x85\r\r\n".encode(), b"last"]
+    assert list(read_texts(lines, "text")) == [" a ", "", "\ufeff\u2028b\x85\r", "last"]
 
 
 def test_json_lines_give_their_text():
-    lines = [b'{"text": "a\\nb", "label": 1}\n', b"\n", '{"text": "é"}'.encode()]
+    lines = [b'\xef\xbb\xbf{"text": "a\\nb", "label": 1}\r\n', b"\n", '{"text": "é"}'.encode()]
     assert list(read_texts(lines, "jsonl")) == ["a\nb", "é"]
 
 
@@ -39,6 +39,20 @@ def test_json_lines_give_their_text():
 def test_a_bad_json_line_is_named_by_number(line, sentence):
     with pytest.raises(ValueError, match=sentence):
         list(read_texts([b'{"text": "a"}\n', line], "jsonl"))
+
+
+@pytest.mark.parametrize("file_format", ["text", "jsonl"])
+@pytest.mark.parametrize(
+    ("encoding", "sentence"),
+    [
+        ("cp1252", r"line 2 is not UTF-8 \(byte 0xe9\); convert it, for example: iconv -f CP1252 .*'.*café"),
+        ("utf-16", r"line 1 is not UTF-8 \(byte 0xff\); convert it, for example: iconv -f UTF-16 "),
+    ],
+)
+def test_other_encodings_are_refused(file_format, encoding, sentence):
+    content = '{"text": "a"}\n{"text": "café"}\n'.encode(encoding)
+    with pytest.raises(ValueError, match=sentence):
+        list(read_texts(content.splitlines(keepends=True), file_format))
 
 
 @pytest.mark.parametrize(("batch_size", "in_python"), [(1, 9), (2, 100), (512, 100), (512, 0)])
