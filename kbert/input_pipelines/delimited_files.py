@@ -22,7 +22,8 @@ from kbert.input_pipelines.json_rows import MissingColumn
 # In characters. The default of the csv module, 131,072, is too small for a book. Without any limit, a quote
 # that is never closed would make one cell of the whole rest of a CSV file.
 _LONGEST_CELL = 1 << 24
-_ENOUGH_ROWS = 10  # all of which have quotation marks around a cell
+_ENOUGH_ROWS = 10  # all of which have quotation marks around a cell, or blanks behind the delimiters
+_ENOUGH_OF_LINES = 1 << 16
 _AS_CSV = (
     "To read it with quotes, end its name in .csv, or set --override=dataset.file_format=csv where there is "
     "a config; its tabs are seen."
@@ -119,6 +120,15 @@ class Layout(NamedTuple):
     first: list[str]
     skipped: int
     spaced: bool = False
+
+
+def _with_beginning(layout, lines) -> Layout:
+    """The layout, also `spaced` where the first rows are, though the header is not."""
+    first = [*layout.first, *itertools.islice(lines, _ENOUGH_ROWS)]
+    rows = _cut((line[:_ENOUGH_OF_LINES] for line in first), layout.delimiter)
+    cells = list(itertools.chain.from_iterable(row[1:] for row in rows if layout.quoted))
+    spaced = layout.spaced or bool(cells) and all(cell[:1] == " " for cell in cells)
+    return layout._replace(first=first, spaced=spaced)
 
 
 def require_columns(
@@ -331,7 +341,7 @@ def delimited_records(
       problems: collects what is wrong.
     """
     lines = text_lines(path, dataset.encoding, problems)
-    layout = find_layout(lines, path, file_format, dataset, wanted, problems)
+    layout = _with_beginning(find_layout(lines, path, file_format, dataset, wanted, problems), lines)
     header, short, whole, in_quotes, in_single, cut = layout.header, [], 0, 0, 0, []
     label = next((header.index(name) for name in (dataset.label, *dataset.labels) if name in header), None)
     labels, swallowing = set(), []

@@ -43,6 +43,11 @@ READ = {
     "quoted names in .tsv": ("a.tsv", '"text"\t"label"\n"gut, schön"\t"pos"\n"schlecht"\t"neg"\n', {}),
     "blanks behind commas": ("a.csv", ' text , label\n"gut, schön", "pos"\nschlecht, neg\n', {}),
     "blanks before quotes": ("a.csv", 'id, text, label\n1, "gut, schön", "pos"\n2, schlecht, neg\n', {}),
+    "blanks behind commas but those of the header": (
+        *("a.csv", 'id,text,label\n1, "gut, schön", "pos"\n2, schlecht, neg\n'),
+        {},
+    ),
+    "blanks before the last cells": ("a.csv", 'text,label\n"gut, schön", pos\n\nschlecht, neg\n', {}),
     "blank lines above": ("a.csv", "\n \ntext;label\n\ngut, schön;pos\nschlecht;neg\n", {}),
     "a delimiter of one's own": ("a.csv", "text^label\ngut, schön^pos\nschlecht^neg\n", {"delimiter": "^"}),
     "Excel's first line": ("a.csv", "sep=;\r\ntext;label\r\ngut, schön;pos\r\nschlecht;neg\r\n", {}),

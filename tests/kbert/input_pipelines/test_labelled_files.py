@@ -44,6 +44,10 @@ READ = {
         *("a.csv", PLAIN, 'text,label\r\n"one, ""two""\nthree",x\r\nplain,y\r\n'),
         [('one, "two"\nthree', None, "x"), ("plain", None, "y")],
     ),
+    "csv with a blank before a text": (
+        *("a.csv", PLAIN, 'label,text\nx, "one"\ny,two\n'),
+        [(' "one"', None, "x"), ("two", None, "y")],
+    ),
     "JSON lines with blank ones": (
         *("a.jsonl", PAIRS, '{"a": "é\\tx", "b": "two", "y": 1}\n\n{"y": 0, "b": "", "a": "z"}\n'),
         [("é\tx", "two", "1"), ("z", "", "0")],
