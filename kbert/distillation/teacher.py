@@ -4,11 +4,12 @@ import hashlib
 import json
 from dataclasses import asdict
 
-from kbert.checkpoints import model_loading
+from kbert.checkpoints import KBERT, model_loading
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.formats import read_checkpoint, require_checkpoint
 from kbert.checkpoints.model_variables import model_shapes, part_shapes
 from kbert.config import DistillationConfig, EncoderConfig
+from kbert.tasks import TASKS
 
 
 class Teacher:
@@ -49,8 +50,8 @@ class Teacher:
           max_length: the longest sequence of the training.
 
         Raises:
-          ValueError: for another vocabulary, task or labels, a layer that the teacher lacks, or sequences too
-            long for it.
+          ValueError: for another vocabulary, task, labels or number of texts, a layer that the teacher lacks,
+            or sequences too long for it.
         """
         self.require_vocabulary(vocabulary)
         source = self.checkpoint.source
@@ -83,10 +84,21 @@ class Teacher:
                 f"the task {task.name} has no soft labels: set distillation.soft_label_weight = 0."
             )
         source, checkpoint, labels = self.checkpoint.source, self.checkpoint, getattr(task, "labels", ())
-        if checkpoint.problem_type != task.checkpoint.problem_type:
+        pairings = {getattr(each, "pairing", None) for each in (TASKS[checkpoint.task], task)} - {None}
+        # Other formats call an order of sentences next sentences: their files do not tell them apart.
+        is_other_pairing = len(pairings) > 1 and checkpoint.first_format == KBERT
+        if checkpoint.problem_type != task.checkpoint.problem_type or is_other_pairing:
             raise ValueError(
                 f"the teacher {source} is trained for {checkpoint.task}, the student for {task.name}; give a "
                 "teacher for the student's task."
+            )
+        takes = checkpoint.takes_pairs, getattr(task, "takes_pairs", None)
+        if set(takes) == {True, False}:
+            theirs, own = ("pairs of texts" if pairs else "single texts" for pairs in takes)
+            raise ValueError(
+                f"the teacher {source} is trained on {theirs}, the student reads {own}: soft labels would "
+                "answer other texts than the teacher knows. Set dataset.text_pair for a student of pairs, "
+                "leave it out for one of single texts; or set distillation.soft_label_weight = 0."
             )
         theirs, own = (getattr(c, "activation", None) or "identity" for c in (checkpoint, task))
         if theirs != own:

@@ -42,6 +42,7 @@ def random_teacher(task, encoder, seed=5, labels=None) -> Teacher:
         tensors=tensors,
         max_seq_length=encoder.max_position_embeddings,
         report=Report("kbert", "random"),
+        takes_pairs=getattr(task, "takes_pairs", None),
         activation=getattr(task, "activation", None),
     )
     return Teacher(checkpoint)

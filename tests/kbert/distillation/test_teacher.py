@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from kbert.checkpoints.conversion.resizing import with_layers
+from kbert.checkpoints.report import Report
 from kbert.config import DistillationConfig
 from kbert.distillation.teacher import Teacher, layer_map
 from kbert.files.stored_tensor import stored_array
@@ -72,6 +73,29 @@ def test_a_teacher_with_another_activation_is_refused(activations):
         check(teacher, own)
     check(teacher, own, DistillationConfig(soft_label_weight=0, hidden_weight=1))
     check(teacher, theirs)
+
+
+@pytest.mark.parametrize("pairs", [(True, False), (False, True)])
+def test_a_teacher_of_another_number_of_texts_is_refused(pairs):
+    """It would answer texts that it has never seen so; one that does not say what it takes is no other."""
+    theirs, own = (type(CLASSIFIER)(CLASSIFIER.labels, takes_pairs=each) for each in pairs)
+    teacher = random_teacher(theirs, calm())
+    with pytest.raises(ValueError, match="is trained on (pairs|single).*, the student reads (single|pairs)"):
+        check(teacher, own)
+    check(teacher, own, DistillationConfig(soft_label_weight=0, hidden_weight=1))
+    for known, unknown in ((theirs, CLASSIFIER), (CLASSIFIER, own), (own, own)):
+        check(random_teacher(known, calm()), unknown)
+
+
+@pytest.mark.parametrize("names", [("sentence_order", "pretraining"), ("pretraining", "sentence_order")])
+def test_a_teacher_of_another_question_about_two_texts_is_refused(names):
+    theirs, own = (TASKS[name]() for name in names)
+    teacher = random_teacher(theirs, calm())
+    with pytest.raises(ValueError, match=f"is trained for {names[0]}, the student for {names[1]}"):
+        check(teacher, own)
+    check(teacher, TASKS["masked_lm"]())
+    files = Report("google", "albert")  # ALBERT's swapped sentences are called next ones there
+    check(Teacher(dataclasses.replace(teacher.checkpoint, report=files)), own)
 
 
 def test_a_teacher_of_sparse_vectors_is_told_nothing_of_numbers():
