@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kbert.cli.warn_once import warn_once
+from kbert.config import FinetuningConfig
 from kbert.input_pipelines.label_names import (
     DASHES,
     NUMBERS_FOR_NONE,
@@ -89,6 +90,22 @@ def _with_far_numbers_said(examples, number_of, path):
         warn_once(
             f"{path}: {shown}, and all others at most {largest:g}: does that stand where there is none? "
             "They are read as numbers; leave these rows out if they have none."
+        )
+
+
+def warn_of_one_number(config: FinetuningConfig, numbers: list, name: str, advice: str):
+    """Warns of several numbers to learn that are all the same: a constant answers them, whatever the texts.
+
+    Args:
+      config: the training's; with a teacher, whose numbers differ, nothing is said.
+      numbers: those of all training examples.
+      name: what they are, "scores" or "labels".
+      advice: what to do about them.
+    """
+    if len(numbers) > 1 and min(numbers) == max(numbers) and not config.distillation:
+        warn_once(
+            f"all {len(numbers):,} {name} of the training are {numbers[0]:g}: one answer, whatever the "
+            f"texts, is always right then, and a model learns no more than that; {advice}."
         )
 
 

@@ -6,6 +6,7 @@ from scipy import special
 from kbert.checks import require
 from kbert.features import TARGET_FEATURE, Feature
 from kbert.files.json_values import shown
+from kbert.input_pipelines.label_checks import warn_of_one_number
 from kbert.late_tensorflow import ops
 from kbert.tasks.correlations import correlations
 from kbert.tasks.file_columns import task_files
@@ -151,8 +152,10 @@ class SequenceRegression(SequenceTask):
             )
 
     def check_training(self, config, examples):
-        """Warns of texts that are right and wrong for a query."""
+        """Warns of numbers that are all the same, and of texts that are right and wrong for a query."""
         super().check_training(config, examples)
+        labels = [example.label for example in examples or ()]
+        warn_of_one_number(config, labels, "labels", "give numbers that differ")
         if self.has_negatives and examples is not None:
             self.files.warn_of_contradictions(examples)
 

@@ -8,6 +8,7 @@ import numpy as np
 from kbert.checks import require
 from kbert.cli.warn_once import warn_once
 from kbert.features import TARGET_FEATURE
+from kbert.input_pipelines.label_checks import warn_of_one_number
 from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.late_tensorflow import ops
 from kbert.tasks.correlations import correlations
@@ -92,6 +93,8 @@ class CosineSimilarity(EmbeddingTask):
         require_dims(self.settings.matryoshka_dims, self.pooling.width(config.encoder.hidden_size))
         low, high = self.settings.lowest_score, self.settings.highest_score
         scores = [example.score for example in examples or () if example.score is not None]
+        ranking = 'for pairs that belong together set task = "multiple_negatives_ranking"'
+        warn_of_one_number(config, scores, "scores", f"{ranking}, else give scores that differ")
         if len(scores) >= _ENOUGH_SCORES and max(scores) - low <= (high - low) / 4:
             warn_once(
                 f"all {len(scores):,} scores lie from {min(scores):g} to {max(scores):g}, which become "

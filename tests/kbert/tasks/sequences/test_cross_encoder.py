@@ -70,6 +70,14 @@ def test_a_text_that_is_right_and_wrong_for_a_query_is_said(tmp_path, caplog):
     assert "'the jump 0', of the query 'jump'" in caplog.text
 
 
+def test_numbers_that_are_all_the_same_are_said(caplog):
+    config, task = tiny_finetuning_config(), SequenceRegression()
+    task.check_training(config, [LabelledText("a", None, 3.0), LabelledText("b", None, 2.0)])
+    assert not caplog.records
+    task.check_training(config, [LabelledText("a", None, 3.0), LabelledText("b", None, 3.0)])
+    assert "all 2 labels of the training are 3: " in caplog.text
+
+
 def test_queries_stay_together_in_a_split(tmp_path):
     files, path = NumberFiles(), write_rows(tmp_path / "rows.jsonl", rows(8))
     examples = list(files.read_examples(path, DATASET))

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from kbert.config import DatasetConfig, FinetuningConfig
+from kbert.config import DatasetConfig, DistillationConfig, FinetuningConfig
 from kbert.config.pooling_config import PoolingConfig
 from kbert.input_pipelines.distinct_batches import DistinctBatches
 from kbert.tasks.late_interaction.late_interaction import LateInteraction
@@ -203,10 +203,28 @@ def test_a_metric_that_the_examples_do_not_give_is_named():
 
 def test_scores_of_another_scale_are_judged_in_the_whole_file(caplog):
     task = CosineSimilarity(lowest_score=0.0, highest_score=5.0)
-    part = [TextGroup(("a", "b"), 0.3)] * 30
+    part = [TextGroup(("a", "b"), 0.3)] * 29 + [TextGroup(("a", "b"), 0.2)]
     task.check_examples(part, 8)
     config = tiny_finetuning_config(encoder=tiny_encoder_config())
     task.check_training(config, [*part, TextGroup(("a", "c"), 4.5)])
     assert not caplog.text
     task.check_training(config, part)
-    assert "30 scores lie from 0.3 to 0.3, which become cosines up to 0.06" in caplog.text
+    assert "30 scores lie from 0.2 to 0.3, which become cosines up to 0.06" in caplog.text
+
+
+def test_scores_that_are_all_the_same_teach_nothing(caplog):
+    """One vector for all texts has no loss then."""
+    task, pairs = CosineSimilarity(), [TextGroup(("a", "b"), 1.0), TextGroup(("a", "c"), 1.0)]
+    config = tiny_finetuning_config(encoder=tiny_encoder_config())
+    for fine in (pairs[:1], [*pairs, TextGroup(("a", "d"), 0.9)], None):
+        task.check_training(config, fine)
+    taught = dataclasses.replace(
+        config, distillation=DistillationConfig(soft_label_weight=0, hidden_weight=1)
+    )
+    task.check_training(taught, pairs)
+    assert not caplog.text
+    task.check_training(config, pairs)
+    assert (
+        "all 2 scores of the training are 1: one answer, whatever the texts, is always right" in caplog.text
+    )
+    assert 'set task = "multiple_negatives_ranking"' in caplog.text
