@@ -72,7 +72,7 @@ class HeadModel(keras.Model):
     """
 
     def __init__(self, whole):
-        super().__init__(name="frozen_encoder")
+        super().__init__(name="frozen_encoder", autocast=False)  # else to the caller's policy of Keras
         self.whole = whole
         self._encoder = keras.Model(whole.input, whole.read)
         self._head = keras.Model([whole.read, whole.input["input_mask"]], whole.output)

@@ -3,6 +3,7 @@
 import os
 import signal
 
+import keras
 import numpy as np
 import pytest
 
@@ -17,7 +18,7 @@ from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 from kbert.training.trainer import Trainer
 from tests.conftest import tiny_finetuning_config
-from tests.kbert.inference.random_model import random_model
+from tests.kbert.inference.random_model import random_model, random_task_model
 from tests.kbert.runs.written_run import written_run
 from tests.kbert.tasks.token_classification.small_conll import write_conll
 
@@ -73,6 +74,23 @@ def logged(run):
 
 def weights_of(run):
     return {name: tensor.read() for name, tensor in run.stored_weights(run.checkpoint("last")).items()}
+
+
+def test_a_policy_of_the_caller_rounds_nothing():
+    """Keras casts a model's inputs to the policy that was set when it was made."""
+    whole = random_task_model(TASKS["token_classification"].from_labels(("a", "b"))).model
+    ids = np.arange(1, 8, dtype=np.int32)[None]
+    inputs = {"input_ids": ids, "input_mask": np.ones_like(ids), "segment_ids": np.zeros_like(ids)}
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        model = frozen_encoder.HeadModel(whole)
+    finally:
+        keras.config.set_dtype_policy(before)
+    read = model.encode(inputs)[None]
+    found = model({frozen_encoder._READ: read, "input_mask": inputs["input_mask"]})
+    for name, expected in whole(inputs).items():
+        np.testing.assert_allclose(found[name], expected, rtol=1e-5, atol=1e-6, err_msg=name)
 
 
 @pytest.mark.long
