@@ -129,11 +129,16 @@ def _facts(run):
 
 
 def _evaluated(run):
-    """Loss or score -> its last and its best value on held-out data, and the step of the best."""
+    """Loss or score -> its last and its best value on held-out data, and the step of the best, which is of
+    the last phase, as in best.json: numbers on other data cannot be compared."""
     evaluated = {}
+    phases = {line["step"]: line.get("phase") for line in run.lines if line["split"] != "train"}
     for name in run.losses() + run.scores():
         steps, values = run.evaluations(name)
         if values:
+            phase_numbers = [phases[step] for step in steps]
+            first = phase_numbers.index(phase_numbers[-1])
+            steps, values = steps[first:], values[first:]
             best = values.index(max(values) if run.task.higher_is_better(name) else min(values))
             shown = functools.partial(percent, digits=2) if is_share(name) else "{:.4f}".format
             evaluated[name] = (shown(values[-1]), shown(values[best]), f"{steps[best]:,}")

@@ -48,6 +48,14 @@ def eval_line(step, loss, accuracy):
 LINES = [train_line(100), eval_line(100, 3.5, 0.21), train_line(200), eval_line(200, 3.75, 0.22)]
 
 
+def test_the_best_is_of_the_last_phase(run_folder, tmp_path):
+    """Of other records the numbers of two phases cannot be compared; best.json follows the phase too."""
+    losses = {100: (1, 1.5), 200: (1, 1.75), 300: (2, 2.5), 400: (2, 2.75)}
+    lines = [eval_line(step, loss, 0.2) | {"phase": phase} for step, (phase, loss) in losses.items()]
+    rows = cells(page_of(tmp_path / "page.html", run=run_folder("run", lines)))
+    assert ["masked LM loss", "2.7500", "2.5000", "300"] in rows
+
+
 def page_of(path, **runs):
     write_run_page(runs, path)
     return read_page(path)
