@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import tensorflow as tf
 
+from kbert.cli.warn_once import warn_once
+
 # Dense peaks in TFLOP/s, without sparsity: (part of the device's name, bfloat16 or float16 with float32
 # sums, float32 without TF32, see kbert/full_float32.py). The first match counts.
 # Sources: NVIDIA's data sheets of each card (H100, H200, L4, A10 and L40S: half of the figures "with
@@ -38,6 +40,9 @@ _TPU_PEAKS = (
     ("v6e", 918.0),
 )
 _MEASURING_SECONDS = 0.25
+_BFLOAT16_SINCE = (8, 0)  # compute capability; NVIDIA, CUDA C++ Programming Guide, "Compute Capabilities"
+_SLOWER = 1.5  # other programs hardly slow one of two measurements by so much
+_OTHER_PRECISION = "a run keeps its precision: begin it in a new folder with --precision="
 
 
 @dataclass(frozen=True)
@@ -67,13 +72,23 @@ def find_peak_flops(strategy, precision: str, configured: float | None = None) -
         return _known_tpu(os.environ.get("TPU_ACCELERATOR_TYPE", ""), replicas)
     gpus = tf.config.list_physical_devices("GPU")
     if gpus:
-        name = tf.config.experimental.get_device_details(gpus[0]).get("device_name", "GPU")
+        details = tf.config.experimental.get_device_details(gpus[0])
+        name = details.get("device_name", "GPU")
+        if precision == "bfloat16" and details.get("compute_capability", _BFLOAT16_SINCE) < _BFLOAT16_SINCE:
+            warn_once(f"{name} has no bfloat16 units, so bfloat16 is slow; {_OTHER_PRECISION}float16.")
         tflops = known_gpu_tflops(name, precision)
         if tflops:
             return PeakFlops(tflops * 1e12 * replicas, f"by the data sheet of {name}")
         return PeakFlops(
             measured_flops("GPU:0", precision) * replicas, f"measured by matrix products on {name}"
         )
+    if precision == "bfloat16":
+        times = _best_product("CPU:0", tf.float32) / _best_product("CPU:0", tf.bfloat16)
+        if times > _SLOWER:
+            warn_once(
+                f"products in bfloat16 take {times:.1f} times as long as in float32 on this processor; "
+                f"{_OTHER_PRECISION}float32."
+            )
     # Replicas on logical CPUs share the cores of their machine.
     measured = measured_flops("CPU:0", precision) * _num_machines(strategy)
     return PeakFlops(measured, "measured by matrix products on this CPU")

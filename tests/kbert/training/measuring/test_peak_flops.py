@@ -3,6 +3,7 @@
 import pytest
 import tensorflow as tf
 
+from kbert.cli.warn_once import warn_once
 from kbert.training.measuring import peak_flops
 from kbert.training.measuring.peak_flops import find_peak_flops, known_gpu_tflops, measured_flops
 
@@ -22,6 +23,29 @@ from kbert.training.measuring.peak_flops import find_peak_flops, known_gpu_tflop
 def test_a_gpu_is_known_by_its_own_name_alone(name, half, single):
     assert known_gpu_tflops(name, "bfloat16") == known_gpu_tflops(name, "float16") == half
     assert known_gpu_tflops(name, "float32") == single
+
+
+@pytest.mark.parametrize("seconds", [{"bfloat16": 1.0, "float32": 1.2}, {"bfloat16": 3.0, "float32": 1.0}])
+def test_bfloat16_on_a_processor_without_it_is_said(monkeypatch, caplog, seconds):
+    """A budget of time would end with a fraction of the steps."""
+    warn_once.cache_clear()
+    monkeypatch.setattr(peak_flops, "_best_product", lambda _, dtype: 1.0 / seconds[dtype.name])
+    for precision in ("float32", "bfloat16"):
+        find_peak_flops(tf.distribute.get_strategy(), precision)
+    said = "take 3.0 times as long as in float32 on this processor" in caplog.text
+    assert said == bool(caplog.text) == (seconds["bfloat16"] > seconds["float32"])
+
+
+@pytest.mark.parametrize("capability", [(7, 5), (8, 0)])
+def test_bfloat16_on_a_gpu_without_it_is_said(monkeypatch, caplog, capability):
+    warn_once.cache_clear()
+    details = {"device_name": "Tesla T4", "compute_capability": capability}
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda _: ["GPU:0"])
+    monkeypatch.setattr(tf.config.experimental, "get_device_details", lambda _: details)
+    for precision in ("float16", "bfloat16"):
+        find_peak_flops(tf.distribute.get_strategy(), precision)
+    said = "Tesla T4 has no bfloat16 units" in caplog.text
+    assert said == bool(caplog.text) == (capability < (8, 0))
 
 
 def test_a_measured_peak_is_fast_products_and_comes_once(monkeypatch):
