@@ -12,6 +12,7 @@ from kbert.tasks import TASKS
 FEW_EXAMPLES = 10_000
 ENOUGH_STEPS = 1_000
 ENOUGH_EPOCHS = 20
+_LEAST_RATE_OF_HEADS = 1e-4  # BERT's own rates for the whole encoder are 2e-5 to 5e-5
 
 
 def require_trainable(config: FinetuningConfig, paths: LabelledPaths):
@@ -93,10 +94,29 @@ def too_few_steps(config: FinetuningConfig, num_examples: int, num_train_steps: 
     )
 
 
+def unread_windows(config: FinetuningConfig, num_examples: int, num_rows: int) -> str | None:
+    """A sentence where the epochs end before all windows were read: they count examples, as those of
+    google-research/bert's run_squad.py do, and an example may have many windows. Else None."""
+    times = config.num_train_epochs * num_examples / num_rows
+    if times >= 1 or config.optimizer.train_minutes:
+        return None
+    return (
+        f"{num_examples:,} training examples make {num_rows:,} windows, and epochs count examples: "
+        f"num_train_epochs={config.num_train_epochs:g} reads a window {times:.2g} times, "
+        f"num_train_epochs={-(-num_rows // num_examples)} each once."
+    )
+
+
 def what_to_try(config: FinetuningConfig, num_train_steps: int) -> str:
-    """What may help a run that has learnt nothing: more steps where there were few, by what may have ended it
-    before `num_train_steps`."""
-    advice = "another seed, or a smaller learning rate"
+    """What may help a run that has learnt nothing: a learning rate of its own for a head or adapters alone;
+    more steps where there were few, by what may have ended it before `num_train_steps`."""
+    advice, rate = "another seed, or a smaller learning rate", config.optimizer.learning_rate
+    last_layer = f"layer_{config.encoder.num_hidden_layers - 1}/" if config.encoder else ""
+    if last_layer and not config.is_updated(last_layer) and rate < _LEAST_RATE_OF_HEADS:
+        return (
+            f"a larger learning rate: optimizer.learning_rate={rate:g} is for whole encoders; adapters or a "
+            "head alone need ten times that or more"
+        )
     if minutes := config.optimizer.train_minutes:
         advice = f"more time (optimizer.train_minutes={minutes:g})"
     elif num_train_steps < ENOUGH_STEPS and config.num_train_epochs < ENOUGH_EPOCHS:

@@ -8,7 +8,12 @@ from absl import logging
 from kbert.checkpoints.model_variables import model_shapes
 from kbert.config import DRAWN_ROWS, Devices, FinetuningConfig
 from kbert.experiments.baselines import warn_of_constant
-from kbert.experiments.finetuning_checks import require_pooler, too_few_steps, what_to_try
+from kbert.experiments.finetuning_checks import (
+    require_pooler,
+    too_few_steps,
+    unread_windows,
+    what_to_try,
+)
 from kbert.experiments.finetuning_data import FinetuningData, LabelledPaths, open_data
 from kbert.experiments.frozen_encoder import EncodedRows, FrozenEncoder
 from kbert.experiments.init import Init
@@ -69,6 +74,8 @@ def run_finetuning(
     with trained_run(strategy, run_dir, config, details, start.vocabulary, data.all) as run:
         phase = _phase(config, data, num_train_steps, trained_task, start.vocabulary)
         log_examples(task, phase.rows, start.vocabulary)
+        if sentence := unread_windows(config, data.train.num_examples, phase.rows.num_rows):
+            logging.warning("%s", sentence)
         every = eval_every_steps(config, data.train.num_examples) or num_train_steps
         plan = Plan((phase,), every, config.early_stopping_patience, start.set_weights)
         metrics = train(trained_task, config, plan, run, strategy)

@@ -2,6 +2,8 @@
 
 import dataclasses
 
+from absl import logging
+
 from kbert.config import Devices, PretrainingConfig
 from kbert.experiments.init import Init
 from kbert.experiments.start import Start
@@ -57,6 +59,7 @@ def run_pretraining(config: PretrainingConfig, run_dir, phases, vocabulary, init
     details = _details(task, phases) | start.details
     with trained_run(strategy, run_dir, config, details, vocabulary, opened) as run:
         log_examples(task, make_rows(records[0]), vocabulary)
+        _log_passes(config, records)
         plan = Plan(_phases(config, phases), config.eval_every_steps, initialize=start.set_weights)
         metrics = train(start.taught(task), config, plan, run, strategy)
     return task, metrics
@@ -86,6 +89,16 @@ def _require_batches(config, phases, strategy):
     for phase_config, phase in zip(config.phase_configs, phases, strict=True):
         distribution.require_whole_shares(phase_config, strategy, is_evaluated=bool(phase.held_out))
         require_one_batch(phase.train.path, phase.train.num_examples, phase_config.train_batch_size)
+
+
+def _log_passes(config, records):
+    """Logs how often each phase reads its records, where steps end it and not the time."""
+    if config.optimizer.train_minutes:
+        return
+    for own, dataset in zip(config.phase_configs, records, strict=True):
+        steps, number = own.num_train_steps, dataset.num_examples
+        times, path = steps * own.train_batch_size / number, dataset.path
+        logging.info("%d steps read each of the %d examples of %s %.3g times", steps, number, path, times)
 
 
 def _details(task, phases):

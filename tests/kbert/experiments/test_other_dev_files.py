@@ -1,18 +1,20 @@
 """Several development files in one run, and what a run says that learnt nothing."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
-from kbert.config import FinetuningConfig, OptimizerConfig
+from kbert.config import FinetuningConfig, FrozenConfig, LoraConfig, OptimizerConfig
 from kbert.experiments import finetuning_data
 from kbert.experiments.baselines import no_better_than_constant
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.finetuning import finetune
-from kbert.experiments.finetuning_checks import require_trainable, what_to_try
+from kbert.experiments.finetuning_checks import require_trainable, unread_windows, what_to_try
 from kbert.experiments.finished_run import describe_run, finished_metrics, write_result
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
-from tests.conftest import tiny_finetuning_config, write_labelled_file
+from tests.conftest import tiny_encoder_config, tiny_finetuning_config, write_labelled_file
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +42,16 @@ def test_every_evaluation_records_both_and_the_first_chooses(run_on_two):
     assert run.checkpoint("best").name == f"step-{best['step']:08d}"
 
 
+def test_epochs_that_end_before_all_windows_were_read_are_said():
+    """Epochs count questions: 1,000 of 31 windows each are read .06 times in two epochs."""
+    config = FinetuningConfig(num_train_epochs=2)
+    sentence = unread_windows(config, 1_000, 31_000)
+    assert "num_train_epochs=2 reads a window 0.065 times, num_train_epochs=31 each once." in sentence
+    in_time = OptimizerConfig(decay="budget", train_minutes=0.5)
+    assert unread_windows(config, 1_000, 2_000) is None
+    assert unread_windows(dataclasses.replace(config, optimizer=in_time), 1_000, 31_000) is None
+
+
 def test_better_than_constant_is_asked_of_every_metric_with_a_baseline():
     def higher(name):
         return not name.endswith("loss")
@@ -61,6 +73,17 @@ def test_better_than_constant_is_asked_of_every_metric_with_a_baseline():
     in_time = FinetuningConfig(optimizer=OptimizerConfig(decay="budget", train_minutes=0.5))
     assert what_to_try(in_time, 93) == "more time (optimizer.train_minutes=0.5)"
     assert "another seed" in what_to_try(FinetuningConfig(num_train_epochs=3), 2_000)
+    # The rates of a whole encoder are too small for what lies beside or above it.
+    encoder = tiny_encoder_config(num_hidden_layers=2)
+    all_frozen, one_frozen = (FrozenConfig(embeddings=True, layers=layers) for layers in (2, 1))
+    for part in ({"lora": LoraConfig()}, {"freeze_encoder": True}, {"frozen": all_frozen}):
+        for rate, advice in ((2e-5, "a larger learning rate"), (5e-4, "another seed")):
+            optimizer = OptimizerConfig(learning_rate=rate)
+            config = FinetuningConfig(encoder=encoder, optimizer=optimizer, **part)
+            assert what_to_try(config, 2_000).startswith(advice), part
+    slow = OptimizerConfig(learning_rate=2e-5)
+    partly = FinetuningConfig(encoder=encoder, optimizer=slow, frozen=one_frozen)
+    assert what_to_try(partly, 2_000).startswith("another seed")
     # Labels that are all the same: nothing is better than anything.
     nothing = {"pearson": float("nan"), "baseline_pearson": float("nan")}
     assert no_better_than_constant(good | nothing, higher) == []

@@ -2,6 +2,7 @@
 
 import dataclasses
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
@@ -54,6 +55,16 @@ def test_a_run_taken_up_again_sees_the_very_same_masks(text_records, text_run, t
     assert run.checkpoint("last").name == "step-00000004"
     pretrain(CONFIG, run.path, text_records / "train", text_records / "heldout")
     assert_same_runs(run, text_run)
+
+
+def test_how_often_each_phase_reads_its_records_is_said(caplog):
+    records = [SimpleNamespace(num_examples=number, path=f"of_{number}") for number in (100, 8)]
+    phases = (PhaseConfig(num_train_steps=6), PhaseConfig(num_train_steps=2))
+    config = dataclasses.replace(CONFIG, phases=phases, train_batch_size=4)
+    with caplog.at_level("INFO"):
+        pretraining_run._log_passes(config, records)
+    said = ["6 steps read each of the 100 examples of of_100 0.24 times"]
+    assert caplog.messages == [*said, "2 steps read each of the 8 examples of of_8 1 times"]
 
 
 def test_held_out_records_that_are_masked_in_another_way_are_other_data(tmp_path):
