@@ -132,6 +132,7 @@ def held_out_part(run, data):
     if held_out.digest != recorded["digest"]:
         raise ValueError(
             f"{data.path} is not what {run.path} was trained on: the {recorded['num_examples']} examples "
-            "that were held out cannot be found again. Give the file as it was, as eval_file."
+            "that were held out cannot be found again. Give the file as it was, as eval_file; of one with "
+            "copies of texts, an older kbert held out others."
         )
     return held_out

@@ -1,6 +1,6 @@
 """Rows of a labelled file that are there twice, and texts that stand under several labels."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kbert.files.json_values import shown
 
@@ -8,15 +8,34 @@ _SHARE = 10
 _SHOWN = 60  # characters of a text
 
 
+def as_read(value, fold: Callable[[str], str] = str.casefold):
+    """A text as a person and an uncased model read it: without capitals, a blank for each stretch of blanks
+    and line ends; a tuple with its texts so. Another value is itself.
+
+    Args:
+      value: what an example holds.
+      fold: what makes capitals equal to small letters; `str` for a comparison that tells them apart.
+    """
+    if isinstance(value, tuple):
+        parts = [as_read(part, fold) for part in value]
+        return value._make(parts) if hasattr(value, "_make") else tuple(parts)
+    if not isinstance(value, str):
+        return value
+    read = fold(" ".join(value.split()))
+    return value if read == value else read  # a copy of each text would fill the memory
+
+
 def shared_rows(train: Sequence[tuple], dev: Sequence[tuple]) -> str | None:
     """A sentence on examples for evaluation that are trained on as well; None for a tenth of them at most."""
-    known = set(train)
-    number = sum(example in known for example in dev)
+    read_train, read_dev = (
+        [hash((as_read(tuple(texts)), label)) for *texts, label in examples] for examples in (train, dev)
+    )
+    number = sum(map({*read_train}.__contains__, read_dev))
     if number * _SHARE <= len(dev):
         return None
     return (
-        f"{number:,} of {len(dev):,} examples for evaluation are also training examples: scores on them say "
-        "little about other texts"
+        f"{number:,} of {len(dev):,} examples for evaluation are also training examples, blanks and capitals "
+        "apart: scores on them say little about other texts"
     )
 
 
@@ -25,14 +44,15 @@ def repetitions(examples: Sequence[tuple]) -> tuple[str | None, str | None]:
 
     Args:
       examples: tuples of texts, and at the end the label. Different numbers for the same texts are no
-        contradiction, because people who rate texts differ, and so do teachers, who give several.
+        contradiction, because people who rate texts differ, and so do teachers, who give several. Blanks
+        tell no texts apart, capitals do: they may be what a label is about.
 
     Returns:
       A sentence each, or None where there is nothing of the kind.
     """
     labels: dict[tuple, dict] = {}  # texts -> their labels, each once
     for *texts, label in examples:
-        labels.setdefault(tuple(texts), {})[label] = None
+        labels.setdefault(as_read(tuple(texts), str), {})[label] = None
     repeated = len(examples) - sum(map(len, labels.values()))
     duplicates = f"{repeated:,} of {len(examples):,} rows repeat an earlier one" if repeated else None
     several = [texts for texts, known in labels.items() if len(known) > 1]

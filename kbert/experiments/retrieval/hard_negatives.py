@@ -30,6 +30,7 @@ from kbert.files.whole_file import whole_file
 from kbert.input_pipelines.json_rows import MissingColumn
 from kbert.input_pipelines.labelled_files import LabelledText, stream_examples, text_cell
 from kbert.input_pipelines.labels import PAIR_LABELS
+from kbert.input_pipelines.repeated_rows import as_read
 from kbert.input_pipelines.tables.table_paths import require_one_split
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def hard_negatives(
     positives: dict[str, list[str]] = {}
     spellings: dict[str, list[str]] = {}  # those of a query share its positives
     for pair in pairs:
-        positives[pair.text] = spellings.setdefault(_read(pair.text), [])
+        positives[pair.text] = spellings.setdefault(as_read(pair.text), [])
         positives[pair.text].append(pair.text_pair)
     texts = list(dict.fromkeys(text for own in positives.values() for text in own))
     alone = {text.whole: text.alone for text in corpus}
@@ -212,12 +213,12 @@ def _read_pairs(path, text, text_pair):
 def _as_in_corpus(pairs, corpus):
     """The pairs with their positives as the corpus has them, with a title: a document is one text. One that
     several titles have stays as it is."""
-    forms: dict[str, dict[str, str]] = {_read(pair.text_pair): {} for pair in pairs}
+    forms: dict[str, dict[str, str]] = {as_read(pair.text_pair): {} for pair in pairs}
     for text in corpus:
-        for form in forms.keys() & {_read(text.alone), _read(text.whole)}:
-            forms[form].setdefault(_read(text.whole), text.whole)
+        for form in forms.keys() & {as_read(text.alone), as_read(text.whole)}:
+            forms[form].setdefault(as_read(text.whole), text.whole)
     whole = {form: next(iter(texts.values())) for form, texts in forms.items() if len(texts) == 1}
-    return [pair._replace(text_pair=whole.get(_read(pair.text_pair), pair.text_pair)) for pair in pairs]
+    return [pair._replace(text_pair=whole.get(as_read(pair.text_pair), pair.text_pair)) for pair in pairs]
 
 
 def _scored(ranking, number, texts):
@@ -236,21 +237,16 @@ def _choose(query, own, candidates, alone, margin, activated):
     elif margin is not None:
         limit = -math.inf  # a positive below all that was found is below all that could be a negative
     ordered = sorted(candidates, key=candidates.__getitem__, reverse=True)
-    known = {*map(_read, (query, *own))}
+    known = {*map(as_read, (query, *own))}
     chosen: dict[str, str] = {}
     for text in ordered:
         if (
             activated(candidates[text]) <= limit
             and text.strip()
-            and known.isdisjoint((_read(text), _read(alone.get(text, text))))
+            and known.isdisjoint((as_read(text), as_read(alone.get(text, text))))
         ):
-            chosen.setdefault(_read(text), text)
+            chosen.setdefault(as_read(text), text)
     return [*chosen.values()]
-
-
-def _read(text):
-    """A text as a person reads it: a corpus may have a positive in other capitals, or with other blanks."""
-    return " ".join(text.split()).casefold()
 
 
 def _write(pairs, negatives, number, path, margin) -> int:

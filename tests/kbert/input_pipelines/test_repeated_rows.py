@@ -42,3 +42,13 @@ def test_examples_for_evaluation_that_are_trained_on():
     rows = [LabelledText(f"text {number}", None, "x") for number in range(20)]
     assert shared_rows(rows[:11], rows[10:]) is None
     assert shared_rows(rows[:12], rows[10:]).startswith("2 of 10 examples for evaluation are also training")
+    copies = [LabelledText(f" {row.text.upper()}", None, row.label) for row in rows]
+    assert shared_rows(rows, copies).startswith("20 of 20 examples")
+    assert shared_rows(rows, [copy._replace(label="y") for copy in copies]) is None
+
+
+def test_blanks_tell_no_texts_apart_and_capitals_may_be_what_a_label_is_about():
+    rows = [LabelledText(*row) for row in (("a\r\nb", "c", "x"), ("a b ", "c", "y"), ("a b", "c", "x"))]
+    repeated, contradicting = repetitions(rows)
+    assert repeated == "1 of 3 rows repeat an earlier one" and "as 'a b' has 'x' and 'y'" in contradicting
+    assert repetitions([LabelledText("us", None, "O"), LabelledText("US", None, "B-LOC")]) == (None, None)
