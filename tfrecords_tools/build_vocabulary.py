@@ -26,6 +26,7 @@ from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary, require_wo
 from kbert.tokenization.wordpiece_rules import WordPieceRules
 from tfrecords_tools.corpus.corpus_files import input_files, input_folders, text_bytes
 from tfrecords_tools.corpus.documents import TextFormat, require_text_field
+from tfrecords_tools.corpus.written_marks import say_written_marks
 from tfrecords_tools.vocabulary import wordpiece_learner
 from tfrecords_tools.vocabulary.coverage import coverage
 from tfrecords_tools.vocabulary.tokenizer_learners import NO_WORDS, learn_tokenizer, unknown_share
@@ -146,6 +147,7 @@ def write_other_tokenizer(files: list[Path], settings: Flags):
     if not is_empty and not (settings.overwrite and tokenizer_files.holds_tokenizer_alone(folder)):
         raise ValueError(f"--output_dir={folder} exists; --overwrite replaces only a folder of this command.")
     text_format = TextFormat(text_field=settings.text_field, errors=settings.errors)
+    say_written_marks(files, text_format)
     vocabulary, problems = learn_tokenizer(
         settings.tokenizer, files, text_format, settings.vocab_size, settings.min_frequency
     )
@@ -173,6 +175,7 @@ def learn_wordpiece(files: list[Path], settings: Flags):
         own_tokens = [token for token in own_tokens if token not in base.ids]
         room = room_in(base, settings.merge_slots, settings.vocab_size, len(own_tokens))
     rules = vars(WordPieceRules(settings.do_lower_case) if base is None else base.rules)
+    say_written_marks(files, text_format)
     with WorkerPool(settings.num_workers or workers_worth(sum(map(text_bytes, files)))) as pool:
         if own_tokens:
             # Where there are workers, in one of them: this process then needs no TensorFlow.

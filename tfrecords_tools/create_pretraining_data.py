@@ -29,6 +29,7 @@ from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
 from tfrecords_tools.corpus.corpus_files import input_files as find_input_files
 from tfrecords_tools.corpus.corpus_files import input_folders, require_outside, text_bytes
 from tfrecords_tools.corpus.documents import require_text_field
+from tfrecords_tools.corpus.written_marks import say_written_marks
 from tfrecords_tools.pretraining import pretraining_job, sampling_stage, tokenization_stage, writing_stage
 from tfrecords_tools.pretraining.pretraining_settings import PretrainingSettings
 from tfrecords_tools.records import record_statistics, record_text, record_writer
@@ -94,6 +95,7 @@ def create_pretraining_data(
     with pretraining_job.PretrainingJob.create_or_resume(output_dir, settings, vocabulary, files) as job:
         with job.removed_on_wrong_input():
             require_outside(input_files, job.path)
+            say_written_marks(files, settings.text_format())
             groups = tokenization_stage.text_groups(files)
             if settings.has_pairs and not any(job.tokens.iterdir()):
                 tokenization_stage.check_two_documents(groups, job)

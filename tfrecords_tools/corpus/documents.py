@@ -32,6 +32,7 @@ LANGUAGES = tuple(
 # ("J.\xa0S."): it reads a copy with plain spaces, and tells where to cut the text itself.
 _PLAIN_SPACES = {code: " " for code in range(0x80, 0x3001) if chr(code).isspace()}
 _NO_OBJECT = "lines left out, no JSON object"
+_LONGEST_DOCUMENT = 1 << 30  # bytes; its process needs several times as many
 
 
 @dataclass(frozen=True)
@@ -153,14 +154,14 @@ def _text_documents(unit, text_format, problems) -> Iterator[list[bytes]]:
     # begins with the unit; otherwise the unit may begin in the middle of a document.
     first_byte = _line_start(unit.file, unit.start - 1)
     report = _reporter(unit, text_format, problems, first_byte)
-    document = []
+    document, held = [], 0
     is_ours = None  # whether the document of this line begins in the unit; None between documents
     for number, offset, line in numbered_lines(unit.file, first_byte):
         line = line if isinstance(line, Problem) else line.strip()
         if not line:
             if document:
                 yield document
-                document = []
+                document, held = [], 0
             is_ours = None
             continue
         if not is_ours:
@@ -175,6 +176,12 @@ def _text_documents(unit, text_format, problems) -> Iterator[list[bytes]]:
             report(number, line)
         else:
             document.append(line.encode("utf-8"))
+            held += len(document[-1])
+            if held > _LONGEST_DOCUMENT:
+                raise ValueError(
+                    f"{LineOfFile(unit.file, first_byte, number)}: no blank line in {held >> 20:,} MiB "
+                    "before it. A blank line ends a document, which memory holds: put one between the texts."
+                )
     if document:
         yield document
 

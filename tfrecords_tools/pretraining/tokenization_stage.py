@@ -25,7 +25,8 @@ from tfrecords_tools.work.worker_pool import byte_batches
 # Bytes of text in a block: the unit that pairs are sampled from, and that is made again after a crash.
 BLOCK_BYTES = 1 << 20
 TEXT_BYTES_AT_ONCE = 1 << 18
-_FEWEST_SENTENCES = 1.2  # a document, on average; with fewer nearly all have one
+# Sentences of a document, on average: with fewer nearly all have one; the longest novels have no more.
+_FEWEST_SENTENCES, _MOST_SENTENCES = 1.2, 20_000
 
 
 class TextGroup(NamedTuple):
@@ -82,7 +83,7 @@ def tokenize_corpus(job: PretrainingJob, pool: Pool, groups: list[TextGroup]) ->
         raise ValueError("the input files hold no text: tokenization gave no tokens; give files with text.")
     if job.settings.has_pairs:
         _require_two_documents(counts["documents"], num_documents)
-        _warn_of_single_sentences(counts)
+        _warn_of_odd_documents(counts)
     warn_of_unknown_pieces(counts["unknown"] / counts["tokens"])
     return blocks, {
         "documents": counts["documents"],
@@ -99,7 +100,7 @@ def has_single_sentences(counts) -> bool:
     return counts["sentences"] < _FEWEST_SENTENCES * counts["documents"]
 
 
-def _warn_of_single_sentences(counts):
+def _warn_of_odd_documents(counts):
     if has_single_sentences(counts):
         every = "every document has" if counts["sentences"] == counts["documents"] else "most documents have"
         logging.warning(
@@ -107,6 +108,13 @@ def _warn_of_single_sentences(counts):
             "learnt from pairs. A blank line ends a document: leave it out between the sentences of a text, "
             "or take --pairing=full_sentences.", every, counts["documents"], counts["sentences"],
         )  # fmt: skip
+    if counts["sentences"] > _MOST_SENTENCES * counts["documents"]:
+        logging.warning(
+            "a document has %s sentences on average (%d documents): a blank line ends a document, and "
+            "without one a text begins with the real next sentence of the text before. Put blank lines "
+            "between the texts, or take --pairing=full_sentences.",
+            *(f"{counts['sentences'] // counts['documents']:,}", counts["documents"]),
+        )
 
 
 def _require_two_documents(num_documents: int, before: int = 1):

@@ -157,6 +157,18 @@ def test_memory_holds_one_document(tmp_path):
     assert peak < 500_000
 
 
+def test_a_corpus_without_blank_lines_is_named_before_memory_runs_out(tmp_path, monkeypatch):
+    """Of 20 GB the process was killed before it could say that there is one document."""
+    monkeypatch.setattr(documents, "_LONGEST_DOCUMENT", 1 << 20)
+    path, line = tmp_path / "a.txt", b"a line of a document" * 100
+    for content in (line + b"\n\n", line + b"\n"):
+        path.write_bytes(content * 600)
+        if content.endswith(b"\n\n"):
+            assert len(read_all(path)) == 600
+    with pytest.raises(ValueError, match=r"a.txt line 525: no blank line in 1 MiB before it. A blank line"):
+        read_all(path, SKIP)
+
+
 # ------------------------------------------------------------------------------ JSON lines, compression
 
 

@@ -5,7 +5,12 @@ import numpy as np
 import pytest
 
 from tfrecords_tools.corpus.tokenized_corpus import TokenizedCorpus
-from tfrecords_tools.pretraining.tokenization_stage import _save_array, occurred_before, text_digest
+from tfrecords_tools.pretraining.tokenization_stage import (
+    _save_array,
+    _warn_of_odd_documents,
+    occurred_before,
+    text_digest,
+)
 
 
 def test_duplicates_are_those_of_the_text_whatever_its_case_and_white_space():
@@ -20,6 +25,20 @@ def test_duplicates_are_those_of_the_text_whatever_its_case_and_white_space():
     digests = np.stack([text_digest([line.encode() for line in document]) for document in documents])
     assert occurred_before(digests).tolist() == [False, False, True, False, True, True]
     assert occurred_before(digests[:0]).tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("num_documents", "num_sentences", "words"),
+    [
+        (2, 40_001, "a document has 20,000 sentences on average (2 documents): a blank line ends"),
+        (2, 40_000, ""),
+        (10, 10, "every document has one sentence (10 documents, 10 sentences)"),
+    ],
+)
+def test_documents_that_are_none_are_said(num_documents, num_sentences, words, caplog):
+    """Two files of comments, one a line, were two documents: each line the real next of that before."""
+    _warn_of_odd_documents({"documents": num_documents, "sentences": num_sentences})
+    assert words in caplog.text and len(caplog.records) == bool(words)
 
 
 def _full_at(limit):

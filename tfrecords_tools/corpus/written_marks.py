@@ -1,0 +1,40 @@
+"""Marks that other programs wrote into a corpus."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from absl import logging
+
+from kbert.tokenization.base_vocabulary import BERT_TOKENS
+from tfrecords_tools.corpus.documents import TextFormat, plan_units, read_unit_lines
+from tfrecords_tools.corpus.problems import Problems
+from tfrecords_tools.work.worker_pool import byte_batches
+
+# Of BERT, RoBERTa and GPT-2, of language models' corpora (WikiText, Penn Treebank), of Moses' tokenizer. Not
+# <s>, which HTML has too.
+_MARKS = (*BERT_TOKENS, "<unk>", "<pad>", "<mask>", "</s>", "<eos>", "<|endoftext|>", "@-@", "@,@", "@.@")
+_BYTES = 1 << 20  # that are looked at
+_RARE = 50_000  # bytes to a mark: a text on BERT may name [SEP]
+
+
+def say_written_marks(files: Iterable[Path], text_format: TextFormat):
+    """Warns, before any work, where the beginning of a corpus has a mark more often than texts name it.
+
+    Args:
+      files: those that `input_files` returns.
+      text_format: how to read them.
+
+    Raises:
+      ValueError: as `read_unit_lines`.
+    """
+    units = (unit for file in files for unit in plan_units([file], _BYTES))
+    lines = (line for unit in units for line in read_unit_lines(unit, text_format, Problems()))
+    text = b"\n".join(next(byte_batches(lines, _BYTES), []))
+    counts = {mark: text.count(mark.encode()) for mark in _MARKS}
+    mark = max(counts, key=counts.__getitem__)
+    if counts[mark] * _RARE > len(text):
+        logging.warning(
+            "The first %s bytes of the corpus hold %s %s times, which another program wrote there and which "
+            "is read as characters: take texts without such marks (of WikiText the raw ones), or replace "
+            "them, one between documents by a blank line.", f"{len(text):,}", mark, f"{counts[mark]:,}",
+        )  # fmt: skip
