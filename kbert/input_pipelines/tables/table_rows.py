@@ -46,7 +46,7 @@ def read_rows(file: Path, file_format: str, columns: Sequence[str]) -> Iterator[
     """Yields (file and row from 1, columns by name) row by row, as plain Python values.
 
     Integers with names of classes in the schema become these names. Dates and times become text in the form
-    of ISO 8601, in UTC where they have a time zone. Decimals are as `exact_number` has them.
+    of ISO 8601, in UTC where they have a time zone. Decimals are as `exact_number` has them, bytes are texts.
 
     Args:
       file: the file.
@@ -135,6 +135,8 @@ def _values(column, name, classes, file, before):
     _validate(column)
     if _is_time(column.type):
         return _iso_texts(column)
+    if _is_bytes(column.type):
+        column = column.cast("string", safe=False)  # what is not UTF-8 is found with its row
     try:
         values = column.to_pylist()
     except UnicodeDecodeError:
@@ -190,7 +192,7 @@ def _require_plain(schema, column, file):
     if (number := schema.names.count(column)) > 1:
         raise ValueError(f"{file} has {number} columns {column!r}; give each a different name.")
     kind = schema.field(column).type
-    if not _is_readable(kind):
+    if not (_is_readable(kind) or _is_bytes(kind)):
         raise ValueError(
             f"{file}: the column {column!r} holds {kind}; expected texts, numbers, dates, or "
             "lists of the first two. Turn it into texts, or name another column in the config."
@@ -205,6 +207,14 @@ def _is_time(kind) -> bool:
     from pyarrow import types
 
     return types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind)
+
+
+def _is_bytes(kind) -> bool:
+    """Whether the values are bytes: texts of a program that does not mark them as such, as Impala and old
+    Sparks. They are read where they are asked for: pictures are bytes, too."""
+    from pyarrow import types
+
+    return types.is_binary(kind) or types.is_large_binary(kind)
 
 
 def _is_plain(kind) -> bool:

@@ -142,10 +142,23 @@ def test_sentences_without_words_are_left_out_by_a_setting_of_every_format(tmp_p
 def test_a_column_that_is_asked_for_and_holds_no_plain_values_is_named(tmp_path):
     """Also beside one that the file lacks and need not have, such as the label of pairs."""
     read = TASKS["multiple_negatives_ranking"].files.read_examples
-    table = pa.table({"text": ["a"], "right": ["b"], "wrong": [b"c"]})
+    table = pa.table({"text": ["a"], "right": ["b"], "wrong": [[b"c"]]})
     path = write_parquet(tmp_path / "a.parquet", table)
-    with pytest.raises(ValueError, match="the column 'wrong' holds binary; expected"):
+    with pytest.raises(ValueError, match="the column 'wrong' holds list<element: binary>; expected"):
         list(read(path, DatasetConfig(text_pair="right", negatives=("wrong",))))
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary()])
+def test_texts_that_no_program_marked_as_such_are_texts(tmp_path, kind):
+    """Impala, Hive and old Sparks write them so; in memory they were texts, in files refused."""
+    texts = ["good", "sch\N{LATIN SMALL LETTER O WITH DIAERESIS}n", "bad"]
+    table = pa.table({"text": pa.array(map(str.encode, texts), kind), "label": [b"pos", b"pos", b"neg"]})
+    for name, path in every_kind(tmp_path, table).items():
+        rows = read_rows(path, TEXT)
+        assert [row.text for row in rows] == texts and [row.label for row in rows][1:] == ["pos", "neg"], name
+    wrong = table.set_column(0, "text", pa.array([b"a", b"b", b"\xff"], kind))
+    with pytest.raises(ValueError, match="row 3 has text in 'text' that is not UTF-8"):
+        read_rows(write_parquet(tmp_path / "wrong.parquet", wrong), TEXT)
 
 
 def test_a_teachers_scores_are_read_of_every_kind_of_list_or_named(tmp_path):
