@@ -1,6 +1,7 @@
 """Labelled files, of every format of `FORMATS` -> rows. Nothing heavy is imported."""
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +26,9 @@ from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_format, find_table, values_of_folders
 
 _PAIR = "text_pair"  # what kbert calls the column of second texts
+# Where a program wrote a line end, as JSON and MySQL do: no command of LaTeX (\\nu), no "\\n" of source code.
+_WRITTEN_LINE_END = re.compile(r"(?<!\\)(\\r\\n|\\n(\\n|\s|[A-Z]))")
+_SOME, _SHARE = 10, 100  # at least so many texts, and more than one of so many
 
 
 class LabelledText(NamedTuple):
@@ -199,16 +203,18 @@ def schema_labels(path: str | Path, dataset: DatasetConfig) -> tuple[str, ...]:
 def _with_texts(records, path, dataset, read, problems):
     """The rows of a labelled file in which something stands, in the columns that are read."""
     texts = [column for column in dataset.text_columns if column not in dataset.negatives]
-    one_empty, skipped, marks = EmptyTextCounter(), 0, []
+    one_empty, skipped, marks, rows, escaped = EmptyTextCounter(), 0, [], 0, 0
     # None is a word of sentences, and the right one of several choices.
     signs = NO_VALUE - {"None"} if dataset.sentence or dataset.choices else NO_VALUE
     for where, record in records:
+        rows += 1
         for column in texts:  # no generator expression: this is done for every row
             text = record.get(column)
             if not isinstance(text, str) or not text.strip():
                 break
             if text in signs:
                 marks.append((text, where))
+            escaped += "\\n" in text and "\n" not in text and _WRITTEN_LINE_END.search(text) is not None
         else:
             if dataset.negatives:
                 marks += [(cell, where) for cell in map(record.get, dataset.negatives) if _is_no_value(cell)]
@@ -233,6 +239,11 @@ def _with_texts(records, path, dataset, read, problems):
         warn_once(
             f"{path}: {len(marks):,} text(s) are what programs write where there is none, the first {mark!r} "
             f"({first}); they are read as words. Excel makes #NAME? of a text that begins with - or =."
+        )
+    if escaped >= _SOME and escaped * _SHARE > rows:
+        warn_once(
+            f"{path}: {escaped:,} text(s) hold the two characters \\n, which programs write for a line end; "
+            "the n is read with the word behind it. Put blanks in their place: text.replace('\\\\n', ' ')."
         )
     if skipped:
         warn_once(f"{path}: {skipped:,} empty row(s) are left out")

@@ -221,6 +221,27 @@ def test_texts_that_stand_for_no_text_and_printed_lists_are_said(tmp_path, caplo
     assert caplog.text.count("where there is none") == 1, "a word of a sentence"
 
 
+@pytest.mark.parametrize(
+    ("text", "is_said"),
+    [
+        (r"the food was good.\n\nthe staff was not", True),  # Yelp, Amazon, Yahoo and DBpedia of fastText
+        (r"the food was good.\r\nbut cold", True),
+        (r"the food was good.\nThe staff was not", True),
+        (r"let $\nu \neq \nabla$ be given", False),
+        (r"how to write '\n' in Python: print('a\n') or print('\nb')", False),
+        ("a line\n" r"print(a\n\nb)", False),
+    ],
+)
+def test_line_ends_that_a_program_wrote_as_two_characters_are_said(tmp_path, caplog, text, is_said):
+    for written, others in ((9, 0), (10, 990), (10, 989)):
+        rows = [{"text": text, "label": "a"}] * written + [{"text": "no", "label": "b"}] * others
+        path = tmp_path / f"{written + others}.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        list(ONE_LABEL_FILES.read_examples(path, DatasetConfig()))
+    said = [message for message in caplog.messages if "hold the two characters \\n, which" in message]
+    assert len(said) == is_said and all("999.jsonl: 10 text(s)" in message for message in said)
+
+
 @pytest.mark.parametrize("value", [None, math.nan])
 @pytest.mark.parametrize("files", [ONE_LABEL_FILES, NumberFiles(), SEVERAL_LABELS_FILES])
 def test_a_missing_value_is_no_label(tmp_path, files, value):
