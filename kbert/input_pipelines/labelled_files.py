@@ -9,6 +9,7 @@ from typing import NamedTuple
 from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
 from kbert.files.file_format import DELIMITED, ENDINGS, TABLES
+from kbert.files.json_values import shown
 from kbert.files.text_file import require_text_file
 from kbert.input_pipelines.data_files import DataFile
 from kbert.input_pipelines.delimited_files import (
@@ -189,14 +190,22 @@ def schema_labels(path: str | Path, dataset: DatasetConfig) -> tuple[str, ...]:
     or the files of a table name different ones.
 
     Raises:
-      ValueError: as `find_table` does, and for a damaged file.
+      ValueError: as `find_table` does, for a damaged file, and where some files name classes and others do
+        not, whose numbers would be further classes.
     """
     if isinstance(path, DataFile):
         return path.classes.get(dataset.label, ())
     file_format = find_format(path, dataset.file_format)
     if file_format not in TABLES or not (table := find_table(path, file_format)):
         return ()
-    every = {table_rows.schema_classes(file, file_format).get(dataset.label, ()) for file in table.files}
+    by_file = {file: table_rows.schema_classes(file, file_format) for file in table.files}
+    every = {classes.get(dataset.label, ()) for classes in by_file.values()}
+    if () in every and len(every) > 1:
+        without = next(file for file, classes in by_file.items() if dataset.label not in classes)
+        raise ValueError(
+            f"{without} does not name the classes of {dataset.label!r} in its schema, which other files of "
+            f"{path} do: pandas, say, leaves them out. Write all files alike."
+        )
     return every.pop() if len(every) == 1 else ()
 
 
@@ -315,6 +324,13 @@ def _table_records(path, file_format, dataset, columns, wanted, with_labels, pro
         if valued:
             problems.add_hint(values_of_folders(file, valued[-1].parent))
         problems.raise_all()
+        classes = table_rows.schema_classes(file, file_format).get(dataset.label, ())
+        if with_labels and dataset.labels and classes and not {*classes} & {*dataset.labels}:
+            problems.add_hint(
+                f"The schema names the numbers in {dataset.label!r}: {shown(dict(enumerate(classes)))}. List "
+                "these names in dataset.labels, in this order, or leave them out: "
+                "pandas.read_parquet(OLD).to_parquet(NEW)."
+            )
         read = [column for column in wanted if column in header]
         if with_labels and (len(read) < len(wanted) or ANSWER in {*header} - {*read}):
             readable = table_rows.readable_columns(file, file_format)

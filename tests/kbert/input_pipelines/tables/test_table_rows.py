@@ -116,6 +116,31 @@ def test_the_classes_of_a_schema_are_the_labels_in_its_order(tmp_path, caplog):
     assert LabelledFile(one, ONE_LABEL_FILES, TEXT).dataset.labels == ("duplicate",)  # refused later
 
 
+def test_numbers_that_a_part_of_the_files_names_are_no_further_classes(tmp_path):
+    """Of a shard that pandas wrote: the classes were 0, 1, neg and pos."""
+    table = pa.table({"text": ["a", "b"], "label": [0, 1]})
+    write_parquet(tmp_path / "a-0.parquet", with_features(table, NAMES))
+    write_parquet(tmp_path / "a-1.parquet", table)
+    with pytest.raises(
+        ValueError, match=r"a-1.parquet does not name the classes of 'label' in its schema, which"
+    ):
+        LabelledFile(tmp_path / "a-*.parquet", ONE_LABEL_FILES, TEXT)
+
+
+def test_labels_that_are_listed_as_the_numbers_of_named_classes_are_explained(tmp_path):
+    """The TSV of GLUE has the numbers, the table of the hub has names: that it holds 0 was nowhere said."""
+    path = write_parquet(
+        tmp_path / "a.parquet", with_features(pa.table({"text": ["a"], "label": [0]}), NAMES)
+    )
+    with pytest.raises(
+        ValueError, match=r"schema names the numbers in 'label': \{0: 'neg', 1: 'pos'\}. List th"
+    ):
+        read_rows(path, DatasetConfig(labels=("0", "1")))
+    with pytest.raises(ValueError, match="label 'neg' is not among the labels .*'pos'") as error:
+        read_rows(path, DatasetConfig(labels=("no", "pos")))
+    assert "schema" not in str(error.value)
+
+
 @pytest.mark.parametrize("kind", ["List", "once"])
 def test_names_of_the_classes_in_lists(tmp_path, kind):
     inside = {"names": ["O", "B-PER"], "_type": "ClassLabel"}
