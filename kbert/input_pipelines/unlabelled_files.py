@@ -40,7 +40,15 @@ WHOLE_TEXTS = (
 )
 _KEPT = "id"  # what answers give back
 _BEGINNING = "beginning of choices"  # no input: the column that each choice goes on with
-_OBJECT = re.compile(r'\s*\{\s*"\w+"\s*:.*\}\s*')
+# What a line is that holds more than a text, and what to do.
+_NO_TEXTS = {
+    r'\s*\{\s*"\w+"\s*:.*\}\s*': (
+        "a JSON object",
+        "JSON lines are read from a file whose name ends in .jsonl",
+    ),
+    r'\s*\[\s*".*"\s*\]\s*': ("a JSON list", "write each text as a line"),
+    r"__label__\S+ .*": ("a text behind its label", "leave labels out: sed 's/__label__[^ ]* //g' OLD > NEW"),
+}
 _PAIR = re.compile(r"^(.*) \|\|\| (.*)$")  # extract_features.py, `read_examples`: the last ||| separates
 _PAIR_INPUTS = ("text", "text_pair")
 _TEXTS_OF_A_LINE = {("text",): 1, _PAIR_INPUTS: 2}
@@ -498,13 +506,11 @@ def examples_from_lines(
 
 
 def _lines_of_text(lines, source):
-    """The lines. Warns where the first is a JSON object."""
+    """The lines. Warns where the first holds more than a text."""
     for number, line in enumerate(lines, start=1):
-        if number == 1 and _OBJECT.match(line):
-            warn_once(
-                f"{source} line 1 is a JSON object, and is read as a text, as all lines are; JSON lines are "
-                "read from a file whose name ends in .jsonl."
-            )
+        for looks, (what, advice) in _NO_TEXTS.items() if number == 1 else ():
+            if re.fullmatch(looks, line):
+                warn_once(f"{source} line 1 is {what}, and is read as a text, as all lines are; {advice}.")
         yield line
 
 
@@ -516,6 +522,11 @@ def _example_of_line(line, source, number, inputs, number_of_texts) -> dict:
     texts = line.split("\t")
     is_pair = len(texts) == 2 and all(map(str.strip, texts)) and _PAIR_INPUTS in inputs
     if number_of_texts == 1 and not is_pair:
+        if len(texts) == 2 and 1 in map(len, map(str.split, texts)):
+            warn_once(
+                f"{source}: lines with a word, a tab and a text are read as one text. If the word is a label "
+                "or an id, leave it out, or name the columns in the first line of a .tsv file."
+            )
         return {"text": line}
     if len(texts) == 1 and ("text",) in inputs:
         warn_once(

@@ -167,11 +167,28 @@ def test_texts_and_pairs_of_a_table_have_a_text_in_each_row(tmp_path):
 
 
 @pytest.mark.parametrize("read", [texts_and_pairs, lambda path: examples_of_file(path, [("text",)])])
-def test_objects_in_a_file_of_texts_are_said(tmp_path, caplog, read):
+def test_lines_that_hold_more_than_a_text_are_said(tmp_path, caplog, read):
     path = tmp_path / "texts.txt"
-    path.write_text('{"text": "a"}\n')
-    assert len(list(read(path))) == 1
-    assert f"{path} line 1 is a JSON object, and is read as a text" in caplog.text
+    for line, what in (
+        ('{"text": "a"}', "a JSON object"),
+        ('["a", "b"]', "a JSON list"),
+        ("__label__2 Great CD: lovely", "a text behind its label"),
+        ("[sic] __label__ is fastText's", ""),
+    ):
+        path.write_text(f"{line}\n")
+        assert len(list(read(path))) == 1
+        assert len(caplog.messages) == bool(what)
+        assert not what or f"{path} line 1 is {what}, and is read as a text" in caplog.text
+        caplog.clear()
+
+
+def test_a_label_before_a_tab_is_said_where_no_second_text_is_read(tmp_path, caplog):
+    path = tmp_path / "texts.txt"
+    path.write_text("a text\twith a tab\ngood film\n")
+    assert len(list(examples_of_file(path, [("text",)]))) == 2 and not caplog.text
+    path.write_text("pos\tgood film\nneg\tbad film\n")
+    assert [*examples_of_file(path, [("text",)])] == [{"text": "pos\tgood film"}, {"text": "neg\tbad film"}]
+    assert "lines with a word, a tab and a text are read as one text" in caplog.text
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson", "a.JSON"])
