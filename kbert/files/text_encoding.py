@@ -72,6 +72,12 @@ _WITHOUT_LATIN = (
 )
 # 1.º and 2ª of Western text: letters of cp1250.
 _ORDINAL = re.compile(rb"(?<=[0-9.])[\xaa\xba](?![\x80-\xff])")
+# A character beyond U+FFFF in CESU-8: each half of its UTF-16 in three bytes.
+_HALVES = re.compile(rb"\xed[\xa0-\xaf][\x80-\xbf]\xed[\xb0-\xbf][\x80-\xbf]")
+_JOIN_HALVES = (
+    "python -c \"import sys; sys.stdout.write(sys.stdin.buffer.read().decode('utf-8', 'surrogatepass')"
+    ".encode('utf-16', 'surrogatepass').decode('utf-16'))\" < OLD > NEW"
+)
 _ENOUGH_RUNS = 0.6  # of all runs have to look right
 _AS_GOOD = 0.02  # a share that is less by this is as good: a loanword or two; the first of these is taken
 
@@ -191,8 +197,21 @@ def _score(content, encoding, looks) -> float:
     return sum(bool(re.fullmatch(looks, run)) for run in runs) / max(len(runs), 1)
 
 
+def how_to_join_halves(content: bytes) -> str:
+    """For messages: what makes UTF-8 of text whose emoji are in CESU-8; "" for any other bytes, and where
+    more is wrong."""
+    rest = _HALVES.sub(b"", content)
+    if rest == content or rest.decode("utf-8", "ignore").encode() != rest:
+        return ""
+    return (
+        f"its emoji are written in two halves each (CESU-8, as Java and Oracle do); join them: {_JOIN_HALVES}"
+    )
+
+
 def how_to_convert(content: bytes) -> str:
     """For messages: the command that makes UTF-8 of text that is something else, and what comes out."""
+    if joined := how_to_join_halves(content):
+        return joined
     encoding = marked_encoding(content) or likely_encoding(content)
     if encoding is None:
         return "convert it, for example: iconv -f WINDOWS-1252 -t UTF-8, with the encoding that it has"

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kbert.files.text_encoding import likely_encoding, shown_as
+from kbert.files.text_encoding import how_to_join_halves, likely_encoding, shown_as
 from kbert.input_pipelines.json_rows import MissingColumn
 
 MOST_ROWS = 20  # with something wrong; the file is not read beyond them
@@ -123,12 +123,15 @@ class FileProblems:
         others = len(self._undecoded) - 1
         also = f", nor {'is 1 other' if others == 1 else f'are {others:,} others'}" if others else ""
         start = f"{self._path} line {number} {what}{also}"
+        contents = b" ".join(content for *_, content in self._undecoded[:MOST_ROWS])
+        if joined := how_to_join_halves(contents):
+            return f"{start}; {joined}"
         if self.utf8_lines:
             return (
                 f"{start}, but {self.utf8_lines:,} line(s) hold other characters that are: these lines are "
                 f"damaged, or come from another file; mend them ({shown_as(content, 'utf-8')!r})."
             )
-        encoding = likely_encoding(b" ".join(content for *_, content in self._undecoded[:MOST_ROWS]))
+        encoding = likely_encoding(contents)
         if encoding is None:
             return (
                 f"{start}; save it as UTF-8, or name the encoding that it has, for example "

@@ -1,12 +1,24 @@
 """Encodings of text files: what is read, and what is named where it cannot be."""
 
 import gzip
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from kbert.files.text_encoding import BLOCK, is_misread, is_text_encoding, likely_encoding, repaired
+from kbert.config import DatasetConfig
+from kbert.files.text_encoding import (
+    BLOCK,
+    how_to_join_halves,
+    is_misread,
+    is_text_encoding,
+    likely_encoding,
+    repaired,
+)
 from kbert.files.text_file import find_encoding, read_lines
+from kbert.input_pipelines.labelled_files import read_rows
 
 DECLARATIONS = Path("../shared/data/text_multilingual/udhr")
 LINES = ["text,label", "schön \U0001f600,gut", "的 \u2028 x,y"]
@@ -124,6 +136,26 @@ def test_a_text_whose_utf_8_was_read_as_another_encoding_is_seen_and_repaired(te
 )  # fmt: skip
 def test_a_text_that_was_read_rightly_is_not_called_misread(text):
     assert not is_misread(text)
+
+
+def test_emoji_in_halves_are_joined_by_the_command_that_is_named(tmp_path):
+    """As Java and Oracle write UTF-8: they were likely to be gb18030, whose characters took their place."""
+    text = "caf\N{LATIN SMALL LETTER E WITH ACUTE} \N{GRINNING FACE}\N{FACE WITH TEARS OF JOY} so good"
+    wide = text.encode("utf-16-be")
+    units = "".join(chr(wide[at] << 8 | wide[at + 1]) for at in range(0, len(wide), 2))
+    path = tmp_path / "a.csv"
+    path.write_bytes("".join(f"{line},x\n" for line in ("text", units)).encode("utf-8", "surrogatepass"))
+    for read in (lambda: list(read_lines(path)), lambda: read_rows(path, DatasetConfig(label="x"))):
+        with pytest.raises(
+            ValueError, match="line 2 is not UTF-8 .*; its emoji are written in two hal"
+        ) as error:
+            read()
+        script = re.search('python -c "(.*)" < OLD > NEW', str(error.value))[1]
+        command = [sys.executable, "-X", "utf8", "-c", script]
+        done = subprocess.run(command, input=path.read_bytes(), capture_output=True, check=True)
+        assert done.stdout.decode() == f"text,x\n{text},x\n"
+    for other in (b"caf\xe9 \xed\xa0\xbd\xed\xb8\x80", text.encode()):
+        assert not how_to_join_halves(other)
 
 
 def test_bytes_that_are_no_text_have_no_likely_encoding():
