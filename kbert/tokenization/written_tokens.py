@@ -1,14 +1,20 @@
-"""Special tokens that texts write out. To kbert they are characters, as to google-research/bert; transformers
-reads the tokens. Standard library only."""
+"""How texts are written, where a model reads something else: special tokens written out, accents apart.
+Standard library only."""
 
-from collections.abc import Iterable
+import operator
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
 
 from kbert.cli.warn_once import warn_once
 from kbert.tokenization.base_vocabulary import BaseVocabulary
+from kbert.tokenization.vocabulary import Vocabulary
+
+_FEW = 100  # one of so many texts or tokens
 
 
 def say_written_tokens(texts: Iterable, vocabulary: BaseVocabulary, source, reads_masks: bool = False):
-    """Warns, once for a source, where a special token is written out in its texts.
+    """Warns, once for a source, where a special token is written out in its texts. To kbert it is characters,
+    as to google-research/bert; transformers reads the token.
 
     Args:
       texts: texts, or tuples, lists and dicts with texts in them, such as examples.
@@ -18,7 +24,12 @@ def say_written_tokens(texts: Iterable, vocabulary: BaseVocabulary, source, read
     """
     special = vocabulary.special_tokens
     tokens = (special.sep, special.cls, special.pad, special.unk, *(() if reads_masks else (special.mask,)))
-    written = (token for text in texts for token in tokens if _holds(text, token))
+    written = (
+        token
+        for text in texts
+        for token in tokens
+        if _holds(text, operator.methodcaller("__contains__", token))
+    )
     if token := next(written, None):
         warn_once(
             f"{source}: texts hold {token} written out, which is read as characters; transformers would read "
@@ -26,8 +37,32 @@ def say_written_tokens(texts: Iterable, vocabulary: BaseVocabulary, source, read
         )
 
 
-def _holds(text, token):
+def say_letters_apart(texts: Sequence, vocabulary: BaseVocabulary, source):
+    """Warns where letters and accents, or the parts of Korean syllables, stand apart (NFD) in texts, and
+    together in the tokens: other tokens are then read than of the same words in NFC. WordPiece that strips
+    accents takes them apart itself, SentencePiece puts them together.
+
+    Args:
+      texts, vocabulary, source: as for `say_written_tokens`; all texts at once: one of a hundred may be so.
+    """
+    if not isinstance(vocabulary, Vocabulary) or vocabulary.rules.strip_accents:
+        return
+    apart = sum(_holds(text, _is_apart) for text in texts)
+    if apart * _FEW > len(texts) and sum(map(_is_apart, vocabulary.tokens)) * _FEW < len(vocabulary):
+        warn_once(
+            f"{source}: in {apart:,} text(s) letters and accents are characters of their own (NFD), in the "
+            "vocabulary they are one, so other tokens are read. Write the texts in NFC, here and elsewhere: "
+            "unicodedata.normalize('NFC', text)."
+        )
+
+
+def _is_apart(text):
+    return not text.isascii() and len(unicodedata.normalize("NFC", text)) < len(text)
+
+
+def _holds(text, is_found: Callable[[str], bool]) -> bool:
+    """Whether something is found in a text, or in a part of a tuple, list or dict."""
     if isinstance(text, str):
-        return token in text
+        return is_found(text)
     parts = text.values() if isinstance(text, dict) else text if isinstance(text, tuple | list) else ()
-    return any(_holds(part, token) for part in parts)
+    return any(_holds(part, is_found) for part in parts)

@@ -1,5 +1,7 @@
 """Texts with special tokens written out: said in training, and where a model of transformers answers."""
 
+import unicodedata
+
 import pytest
 
 import kbert
@@ -10,7 +12,7 @@ from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.input_pipelines.source_rows import make_rows
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS
 from kbert.tokenization.vocabulary import Vocabulary
-from kbert.tokenization.written_tokens import say_written_tokens
+from kbert.tokenization.written_tokens import say_letters_apart, say_written_tokens
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
 
 pytestmark = pytest.mark.usefixtures("eager")
@@ -35,6 +37,29 @@ def test_tokens_of_the_vocabulary_are_seen(vocabulary, texts, said, caplog, requ
     say_written_tokens(texts, vocabulary, request.node.name)
     assert len(caplog.records) == (said is not None)
     assert said is None or f"texts hold {said} written out" in caplog.text
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+@pytest.mark.parametrize(
+    ("words", "rules", "is_said"),
+    [
+        ("caf\u00e9", {}, True),
+        ("\ud55c\uad6d\uc5b4", {}, True),  # Korean: [UNK] in NFD
+        ("caf\u00e9", {"strip_accents": True}, False),
+        ("\u0634\u0650\u0651", {}, False),  # marks in another order, as Arabic is typed
+        ("\u0958", {}, False),  # NFC takes it apart
+    ],
+)
+def test_letters_apart_from_their_accents_are_seen(form, words, rules, is_said, caplog, request):
+    texts = [LabelledText("plain", unicodedata.normalize(form, words), "x")] * 2 + ["plain"] * 198
+    vocabulary = Vocabulary([*BERT_TOKENS, "caf\u00e9"], False, **rules)
+    say_letters_apart(texts, vocabulary, request.node.name)
+    assert not caplog.records, "one of a hundred texts"
+    say_letters_apart(texts[:-1], vocabulary, request.node.name)
+    assert len(caplog.records) == (is_said and form == "NFD")
+    caplog.clear()
+    say_letters_apart(texts[:2], Vocabulary([*BERT_TOKENS, "cafe\u0301"], False, **rules), "of the same form")
+    assert not caplog.records
 
 
 def test_masks_that_are_read_are_passed_over(caplog):
@@ -79,11 +104,12 @@ def test_features_say_it(finetuned_run, tmp_path, caplog):
 
 def test_a_labelled_file_says_it(tmp_path, vocabulary, caplog):
     file = tmp_path / "train.tsv"
-    file.write_text("text\tlabel\na [SEP] b\tx\nb\ty\n")
+    file.write_text("text\tlabel\na [SEP] b\tx\ncafe\u0301\ty\n", encoding="utf-8")
     task = kbert.SequenceClassification(["x", "y"])
     data = LabelledFile(file, task.files, DatasetConfig())
-    make_rows(data, task, kbert.TextInputs(vocabulary, 8))
+    make_rows(data, task, kbert.TextInputs(Vocabulary(vocabulary.tokens, False), 8))
     assert f"{file}: texts hold [SEP] written out" in caplog.text
+    assert f"{file}: in 1 text(s) letters and accents are" in caplog.text
 
 
 def test_records_of_a_labelled_file_say_it(tmp_path, vocabulary, caplog):
