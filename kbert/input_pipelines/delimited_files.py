@@ -230,7 +230,7 @@ def find_layout(
         )
     spaced = quoted and any(name[:1] == " " and name.strip() for name in names[1:])
     rows = _cut(itertools.chain([first], lines), delimiter, quoted, spaced=spaced)
-    header = [name if name in wanted else name.strip() for name in next(rows, [])]
+    header = [name if name in wanted else name.strip("\ufeff").strip() for name in next(rows, [])]
     if not header:
         problems.raise_all()
         raise ValueError(f"{path} is empty; expected a first line with the names of the columns.")

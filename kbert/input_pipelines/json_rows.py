@@ -62,6 +62,8 @@ def parse_object(line: str, source: str, number: int, expected: str) -> dict:
     except ValueError:
         if is_whole_json(line, number):
             raise NotLines(f"{source} is one JSON value over all its lines; {AS_LINES}") from None
+        if line.rstrip().endswith("},"):
+            raise ValueError(f"{where} ends in a comma; take it away: sed 's/}},$/}}/' OLD > NEW.") from None
         raise
 
 

@@ -52,6 +52,7 @@ READ = {
         *("a.jsonl", PAIRS, '{"a": "é\\tx", "b": "two", "y": 1}\n\n{"y": 0, "b": "", "a": "z"}\n'),
         [("é\tx", "two", "1"), ("z", "", "0")],
     ),
+    "two byte order marks": ("a.tsv", PLAIN, "\ufeff\ufefftext\tlabel\ngood\t1\n", [("good", None, "1")]),
     "a byte order mark": ("a.tsv", PLAIN, "\ufefftext\tlabel\ngood\t1\n", [("good", None, "1")]),
     "no header": (
         "a.tsv",
@@ -238,6 +239,10 @@ REFUSED = {
     ),
     "header only": ("a.tsv", "text\tlabel\n", "a.tsv holds no rows; expected one per line."),
     "not JSON": ("a.jsonl", '{"text": "x", "label": "1"}\n{"text": \n', "a.jsonl line 2 is not valid JSON: "),
+    "commas behind objects": (
+        *("a.jsonl", '{"text": "x", "label": "1"},\n{"text": "y", "label": "0"}\n'),
+        "a.jsonl line 1 ends in a comma; take it away: sed 's/},$/}/' OLD > NEW.",
+    ),
     "spaCy's pair": (
         *("a.jsonl", '["x", {"entities": []}]\n'),
         "a.jsonl line 1: expected an object of columns, received a list: ['x', {'entities': []}]. "
