@@ -12,13 +12,14 @@ from kbert.input_pipelines.epochs import endless_epochs, own_rows
 _ROWS_AT_ONCE = 2048
 
 
-def tokenize_rows(rows, text_inputs) -> dict[str, np.ndarray]:
+def tokenize_rows(rows, text_inputs, length_name: str = "max_seq_length") -> dict[str, np.ndarray]:
     """Tokenizes all rows.
 
     Args:
       rows: a list of `LabelledText`.
       text_inputs: a `TextInputs`, or what reads long texts in another way, with its `rows`, `left_out` and
         `max_seq_length`.
+      length_name: what that length is called where texts are longer.
 
     Returns:
       dict name -> int32 array of shape [rows, max_seq_length].
@@ -26,13 +27,14 @@ def tokenize_rows(rows, text_inputs) -> dict[str, np.ndarray]:
     packed, num_cut, progress = [], 0, Progress("Tokenized", "texts", len(rows))
     for start in range(0, len(rows), _ROWS_AT_ONCE):
         batch = rows[start : start + _ROWS_AT_ONCE]
-        pairs = None if batch[0].text_pair is None else tf.constant([row.text_pair for row in batch])
+        has_pairs = batch[0].text_pair is not None
+        pairs = {"text_pair": tf.constant([row.text_pair for row in batch])} if has_pairs else {}
         texts = tf.constant([row.text for row in batch])
-        features, truncated = text_inputs.rows(texts, pairs, pad_to_longest=False)
+        features, truncated = text_inputs.rows(texts, pad_to_longest=False, **pairs)
         num_cut += int(np.sum(truncated))
         packed.append(features)
         progress.report(start + len(batch))
-    what = f"are longer than max_seq_length={text_inputs.max_seq_length} tokens, and {text_inputs.left_out}."
+    what = f"are longer than {length_name}={text_inputs.max_seq_length} tokens, and {text_inputs.left_out}."
     say_share(num_cut, len(rows), "texts", what)
     return {name: np.concatenate([features[name].numpy() for features in packed]) for name in packed[0]}
 

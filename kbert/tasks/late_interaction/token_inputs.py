@@ -6,14 +6,14 @@ from collections.abc import Sequence
 import numpy as np
 from absl import logging
 
+from kbert.cli.shares import held_shares, say_shares
 from kbert.config.token_vectors_config import FIXED, TokenVectorsConfig
 from kbert.config.vectors_config import TEXT_TASKS
 from kbert.features import SCORED_TOKENS
 from kbert.files.json_values import shown
+from kbert.input_pipelines import labelled_files, text_reader
 from kbert.late_tensorflow import tf
 from kbert.tokenization import text_inputs as inputs_of_texts
-
-_TEXTS_AT_ONCE = 2048
 
 
 class TokenInputs:
@@ -34,6 +34,8 @@ class TokenInputs:
       1 at the tokens whose vectors are compared.
 
     Attributes:
+      max_seq_length: the length at which the texts of the task are cut.
+      left_out: that of the `TextInputs`.
       fills: whether short texts are filled with tokens that are scored and not attended to: an encoder must
         compute them all the same.
 
@@ -48,6 +50,7 @@ class TokenInputs:
     def __init__(self, config: TokenVectorsConfig, vocabulary, max_seq_length: int, task: str | None):
         is_query = task == TEXT_TASKS[0]
         self._text_inputs = inputs_of_texts.TextInputs(vocabulary, config.longest(task, max_seq_length))
+        self.max_seq_length, self.left_out = self._text_inputs.max_seq_length, self._text_inputs.left_out
         self._expansion = config.query_expansion if is_query else None
         self._expansion_id = self._expansion and _expansion_id(self._expansion.token, vocabulary)
         self._tokens = PromptTokens(config, self._text_inputs.tokenizer)
@@ -59,10 +62,11 @@ class TokenInputs:
     def __call__(self, texts) -> dict:
         return self.rows(texts).features
 
-    def rows(self, texts) -> "inputs_of_texts.TextRows":
-        """As a call, with what was cut off."""
+    def rows(self, texts, pad_to_longest=True) -> "inputs_of_texts.TextRows":
+        """As a call, with what was cut off; without `pad_to_longest` all of one length."""
         is_fixed = self._expansion is not None and self._expansion.strategy == FIXED
-        inputs, truncated = self._text_inputs.pack_tokens(self._tokens(texts), pad_to_longest=not is_fixed)
+        to_longest = pad_to_longest and not is_fixed
+        inputs, truncated = self._text_inputs.pack_tokens(self._tokens(texts), pad_to_longest=to_longest)
         inputs = inputs | {SCORED_TOKENS: inputs["input_mask"]}
         if self._expansion is not None:
             inputs = self._expanded(inputs)
@@ -140,24 +144,17 @@ def tokenize_groups(
       config: a `TokenVectorsConfig`.
     """
     length, columns = config.row_length(text_inputs.max_seq_length), []
-    for number, prompt in enumerate(prompts):
-        task = TEXT_TASKS[min(number, 1)]
-        make_inputs = TokenInputs(config, text_inputs.vocabulary, text_inputs.max_seq_length, task)
-        rows = [prompt + group.texts[number] if number < len(group.texts) else "" for group in groups]
-        columns.append(_tokenized(rows, make_inputs, length))
+    with held_shares() as held:  # of all columns of documents together
+        for number, prompt in enumerate(prompts):
+            task = TEXT_TASKS[min(number, 1)]
+            make_inputs = TokenInputs(config, text_inputs.vocabulary, text_inputs.max_seq_length, task)
+            texts = [prompt + group.texts[number] if number < len(group.texts) else "" for group in groups]
+            rows = [labelled_files.LabelledText(text, None, None) for text in texts]
+            features = text_reader.tokenize_rows(rows, make_inputs, f"{task}_length")
+            padding = [(0, 0), (0, length - features["input_ids"].shape[1])]
+            columns.append({name: np.pad(values, padding) for name, values in features.items()})
+    say_shares(held)
     return {name: np.stack([column[name] for column in columns], axis=1) for name in columns[0]}
-
-
-def _tokenized(texts, make_inputs, length):
-    parts = []
-    for start in range(0, len(texts), _TEXTS_AT_ONCE):
-        features = make_inputs(tf.constant(texts[start : start + _TEXTS_AT_ONCE]))
-        parts.append({name: _padded(value.numpy(), length) for name, value in features.items()})
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-
-
-def _padded(values, length):
-    return np.pad(values, [(0, 0), (0, length - values.shape[1])])
 
 
 def _is_in(ids, chosen):

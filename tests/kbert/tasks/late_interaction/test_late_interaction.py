@@ -18,7 +18,8 @@ from kbert.config.token_vectors_config import QueryExpansion, TokenVectorsConfig
 from kbert.config.vectors_config import TEXT_TASKS
 from kbert.tasks import TASKS
 from kbert.tasks.late_interaction.maxsim import maxsim
-from kbert.tasks.late_interaction.token_inputs import TokenInputs
+from kbert.tasks.late_interaction.token_inputs import TokenInputs, tokenize_groups
+from kbert.tasks.similarity.text_groups import TextGroup
 from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.vocabulary import Vocabulary
 from tests.conftest import mostly_long, tiny_encoder_config
@@ -90,7 +91,7 @@ def test_vectors_of_tokens_are_dense_of_length_1_and_punctuation_is_left_out(fol
         loaded.similarity(skipped, kbert.quantize_embeddings(skipped, "int8"))
 
 
-def test_queries_and_documents_have_their_own_lengths(folder):
+def test_queries_and_documents_have_their_own_lengths(folder, caplog):
     edit(folder / LENGTHS, query_length=5, document_length=4)
     loaded = kbert.load(folder)
     lengths = {
@@ -98,6 +99,15 @@ def test_queries_and_documents_have_their_own_lengths(folder):
     }
     assert lengths == {"query": [5, 3], None: [6, 3]}
     assert [len(matrix) for matrix in loaded.embed(["the day c d", "c"], task="document")] == [4, 3]
+    groups = [TextGroup((text, "the day c", "c d b"), None) for text in ("b", "the day c d")]
+    with caplog.at_level("INFO", logger="absl"):
+        features = tokenize_groups(groups, ["", "", ""], loaded.text_inputs, loaded.vectors)
+    assert {values.shape[:2] for values in features.values()} == {(2, 3)}
+    for cut in (
+        "1 of 2 texts (50%) are longer than query_length=5",
+        "4 of 4 texts (100%) are longer than document_length=4",
+    ):
+        assert f"{cut} tokens, and are cut at the end." in caplog.messages
 
 
 @pytest.mark.parametrize("token", ["[Q]", "[Q] "])
