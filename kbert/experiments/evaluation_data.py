@@ -61,9 +61,12 @@ def _warn_of_training_data(run, data):
     if run is None:
         return
     trained, digests = run.details.get("num_train_examples", 0), run.details.get("data", {}).get("train", [])
-    if data.fingerprint in (digests if isinstance(digests, list) else [digests]):  # a list: of phases
-        trained, others = data.num_examples, ""
-    elif data.examples is not None and _is_split(run, data, trained):
+    drawn = data
+    if data.examples is not None and run.config.max_train_examples:
+        drawn = data.at_most(run.config.max_train_examples, run.config.dev_split_seed)
+    if drawn.fingerprint in (digests if isinstance(digests, list) else [digests]):  # a list: of phases
+        trained, others = drawn.num_examples, ""
+    elif data.examples is not None and _is_split(run, data):
         others = "; split=dev takes those that were held out"
     else:
         return
@@ -77,10 +80,10 @@ def _warn_of_training_data(run, data):
     )
 
 
-def _is_split(run, data, trained) -> bool:
-    """Whether a run was trained on so many of the examples, and `dev_split` held out the others."""
+def _is_split(run, data) -> bool:
+    """Whether a run was trained on some of the examples, of which `dev_split` held out others."""
     held_out = run.details.get("held_out")
-    if not held_out or not trained or data.num_examples != trained + held_out["num_examples"]:
+    if not held_out:
         return False
     with contextlib.suppress(ValueError):  # of other examples, of which nothing would be held out
         return _held_out(run, data).digest == held_out["digest"]

@@ -1,6 +1,7 @@
 """What a run does with the options of fine-tuning, on the tiniest model."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from kbert.config import DatasetConfig, FinetuningConfig, PretrainingConfig
 from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
+from kbert.experiments.evaluation_data import _warn_of_training_data
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.finetuning_data import LabelledPaths, open_data
 from kbert.experiments.finetuning_run import eval_every_steps
@@ -135,13 +137,21 @@ def test_copies_in_other_capitals_and_blanks_stay_together(tmp_path):
     assert {whole[place] for place in chosen} == {*dev.examples}, "without copies as ever"
 
 
-def test_the_number_of_training_examples_is_that_of_the_config(labelled_files):
+def test_the_number_of_training_examples_is_that_of_the_config(labelled_files, caplog):
     config = tiny_finetuning_config(max_train_examples=16, dev_split=0.2)
     data = open_data(config, LabelledPaths(labelled_files[0]))
     train, dev = data.train, data.dev
     assert train.num_examples <= 16 and dev[""].num_examples == 8
     held_out = {str(one) for one in dev[""].examples}
     assert not held_out & {str(one) for one in train.examples}
+    drawn = open_data(tiny_finetuning_config(max_train_examples=16), LabelledPaths(labelled_files[0])).train
+    whole = LabelledFile(labelled_files[0], SequenceClassification.files, config.dataset)
+    for part, others in ((train, {"held_out": {"digest": dev[""].digest}}), (drawn, {})):
+        caplog.clear()
+        details = {"num_train_examples": part.num_examples, "data": {"train": part.fingerprint}} | others
+        _warn_of_training_data(SimpleNamespace(config=config, details=details), whole)
+        assert f"{part.num_examples} of its 40 examples were trained on" in caplog.text
+        assert ("split=dev" in caplog.text) == bool(others)
 
 
 @pytest.mark.parametrize("dev_labels", ["cab", "c"])
