@@ -116,3 +116,12 @@ class VectorsConfig:
     def named_prompts(self) -> list[str]:
         """The names of prompts that stand before a text where they are asked for; none beside a default."""
         return [] if self.prompt() else [name for name, prompt in self.prompts.items() if prompt]
+
+    def warn_of_named_prompts(self):
+        """Warns once, of `named_prompts`, where texts are read and none can be named."""
+        if self.named_prompts:
+            warn_once(
+                f"No prompt stands before the texts, but the model has {', '.join(self.named_prompts)}: for "
+                "the vectors that a search compares, and how similar they are, ask in Python, by rank or "
+                'kbert.load(...).embed(texts, task="document") or prompt_name.'
+            )

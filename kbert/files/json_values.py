@@ -21,7 +21,7 @@ _SHORT.maxlevel = 3
 
 def shown(value) -> str:
     """The `repr` of any value in one line, shortened where it is long or deeply nested."""
-    return _SHORT.repr(value)[:200]
+    return " ".join(map(str.strip, _SHORT.repr(value).splitlines()))[:200]
 
 
 def shown_name(name: str) -> str:

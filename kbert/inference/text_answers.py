@@ -17,7 +17,7 @@ from kbert.inference.texts import text_batch
 from kbert.inference.unknown_tokens import UnknownTokens
 from kbert.input_pipelines.data_in_memory import shown, text_alone
 from kbert.tasks.file_columns import PAIR, RAW_SCORES
-from kbert.tasks.similarity.vectors import require_unquantized, require_vectors, similarities
+from kbert.tasks.similarity.vectors import require_vectors, similarities
 
 _LOOKED_AT = 15  # examples of a model: few enough for `unknown_shares` to trace no graph
 
@@ -72,7 +72,7 @@ class TextAnswers:
         require_answering_task(self)
         require_top_k(1 if top_k is None else top_k)
         settings = {"top_k": top_k, "whole_words": whole_words, RAW_SCORES: raw_scores}
-        settings = {name: value for name, value in settings.items() if value is not None}
+        settings = {name: value for name, value in settings.items() if value}  # False: what all tasks do
         serving = self.task.serving
         inputs = (serving.inputs, *serving.other_inputs.values())
         parsed = to_examples(examples, inputs, self.dataset)
@@ -139,15 +139,22 @@ class TextAnswers:
           float32 array of shape (queries, texts); more is more similar.
 
         Raises:
-          ValueError: for vectors of several widths, quantized ones, and what is no vectors.
+          ValueError: for vectors of several widths, quantized ones, those with NaN or infinity, sparse ones
+            where the model's are not, and what is no vectors.
         """
-        require_vectors(queries, texts)
-        require_unquantized(queries, texts)
-        if self.task.text_vectors is not None:
-            return self.task.text_vectors.similarity(queries, texts)
-        pooling = self.task.pooling
-        name = "cosine" if pooling is None else pooling.similarity_fn_name
-        return similarities(queries, texts, name, self.unit)
+        text_vectors, pooling = self.task.text_vectors, self.task.pooling
+        require_vectors(queries, texts, may_be_sparse=hasattr(text_vectors, "decode"))
+        if text_vectors is not None:
+            scores = text_vectors.similarity(queries, texts)
+        else:
+            name = "cosine" if pooling is None else pooling.similarity_fn_name
+            scores = similarities(queries, texts, name, self.unit)
+        if not np.isfinite(scores).all():
+            raise ValueError(
+                "queries or texts hold NaN or infinity, or numbers too large to be compared; expected "
+                "vectors, as embed gives them."
+            )
+        return scores
 
     def warn_of_cut_text(self, cut, positions, name: str = "the text {!r:.60}", longest: str | None = None):
         """Warns of the first text that was cut, once for a model.
@@ -173,7 +180,7 @@ class TextAnswers:
         Args:
           examples: texts, or dicts of them.
         """
-        listed = examples[: _LOOKED_AT - self._num_looked_at]
+        listed = examples[: max(_LOOKED_AT - self._num_looked_at, 0)]
         if listed:
             unknown = UnknownTokens(self.text_inputs)
             listed = [{"text": entry} if isinstance(entry, str) else entry for entry in listed]

@@ -15,8 +15,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from absl import logging
-
 from kbert.bounds import Bounds
 from kbert.checkpoints import formats
 from kbert.cli import script
@@ -163,12 +161,7 @@ def write_features(
     own_pooling: Any = pooling or "none"
     if pooling is None and model.own_pooling:
         own_pooling, layers = model.own_pooling, layers or [-1]
-        if named := model.vectors.named_prompts:
-            logging.warning(
-                "No prompt stands before the texts, but the model has %s: for the vectors that a search "
-                'compares ask in Python, by kbert.load(...).embed(texts, task="document") or prompt_name.',
-                ", ".join(named),
-            )
+        model.vectors.warn_of_named_prompts()
     last_layers = [-1 - layer for layer in range(min(_NUM_LAYERS, model.config.num_hidden_layers))]
     extractor = feature_extractor.FeatureExtractor(model, layers or last_layers, own_pooling, combine)
     extract_features(extractor, input_file, output_file, output_format, batch_size, overwrite)

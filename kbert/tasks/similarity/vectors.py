@@ -1,6 +1,7 @@
 """Vectors of texts beside each other: how similar they are, and when two of them stand for the same text."""
 
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -32,10 +33,12 @@ def text_embeddings(model, inputs: dict):
     return model(alone, training=False)["embeddings"][:, 0]
 
 
-def require_vectors(queries, texts):
-    """Raises ValueError for what is no vectors, and for those of several widths; each is an array, or a list
-    of arrays or of numbers."""
-    widths = sorted({*_widths("queries", queries), *_widths("texts", texts)})
+def require_vectors(queries, texts, may_be_sparse: bool = False):
+    """Raises ValueError for what is no vectors, for those of several widths, those of
+    `quantize_embeddings`, and sparse ones unless `may_be_sparse`; each is an array, or a list of arrays or of
+    numbers."""
+    sides = {"queries": queries, "texts": texts}.items()
+    widths = sorted({width for name, side in sides for width in _widths(name, side, may_be_sparse)})
     if len(widths) > 1:
         raise ValueError(
             f"vectors of {' and of '.join(map(str, widths))} numbers cannot be compared; take those of one "
@@ -43,24 +46,19 @@ def require_vectors(queries, texts):
         )
 
 
-def require_unquantized(queries, texts):
-    """Raises ValueError for vectors of `quantize_embeddings`; each is an array or a list of arrays."""
-    for name, side in {"queries": queries, "texts": texts}.items():
-        for part in side if isinstance(side, list | tuple) else [side]:
-            if (dtype := getattr(getattr(part, "dtype", None), "name", None)) in ("int8", "uint8"):
-                raise ValueError(
-                    f"{name}: received quantized vectors ({dtype}), whose numbers are steps or bits of a "
-                    "byte. Search in them by an index for such bytes (binary ones: Hamming distance), and "
-                    "give the vectors of embed for what it finds."
-                )
-
-
-def _widths(name, side):
+def _widths(name, side, may_be_sparse):
     parts = list(side) if isinstance(side, list | tuple) and not _is_row(side) else [side]
     for part in parts:
         array = part if hasattr(part, "shape") else _as_array(part)
-        if not array.shape or not _is_numeric(array.dtype):
+        is_other = hasattr(array, "toarray") and not may_be_sparse
+        if is_other or not array.shape or not _is_numeric(array.dtype):
             raise ValueError(f"{name}: received {shown(part)}; expected vectors, as embed gives them.")
+        if "int8" in str(array.dtype):
+            raise ValueError(
+                f"{name}: received quantized vectors ({array.dtype}), whose numbers are steps or bits of a "
+                "byte. Search in them by an index for such bytes (binary ones: Hamming distance), and "
+                "give the vectors of embed for what it finds."
+            )
         yield array.shape[-1]
 
 
@@ -79,6 +77,12 @@ def _is_numeric(dtype) -> bool:
     return any(part in str(dtype) for part in ("float", "int"))
 
 
+def comparable_rows(queries, texts) -> tuple[Any, Any]:
+    """The rows of both, dense or sparse; `[]`, a row of no numbers by now, is no row of the other's width."""
+    queries = queries if queries.shape[1] else texts[:0]
+    return queries, texts if texts.shape[1] else queries[:0]
+
+
 def similarities(queries, texts, function: str = "cosine", unit=None) -> np.ndarray:
     """How similar each query is to each text, float32 (queries, texts); more is more similar.
 
@@ -95,6 +99,7 @@ def similarities(queries, texts, function: str = "cosine", unit=None) -> np.ndar
     queries, texts = (np.atleast_2d(np.asarray(side, np.float32)) for side in (queries, texts))
     if queries.ndim != 2 or texts.ndim != 2:
         raise ValueError(f"vectors of shapes {queries.shape} and {texts.shape}; expected rows of numbers.")
+    queries, texts = comparable_rows(queries, texts)
     if function == "cosine":
         unit = unit or unit_length.unit
         queries, texts = np.asarray(unit(queries)), np.asarray(unit(texts))
@@ -150,6 +155,7 @@ class VectorServing(Serving):
 
     def answer(self, outputs, inputs):
         """The cosine of two texts, from -1 to 1; of a text alone its embedding, a list of numbers."""
+        self.task.pooling.warn_of_named_prompts()
         if "text_pair" in inputs:
             return {"cosine": float(outputs["cosine"])}
         return {"embedding": [float(value) for value in outputs["embedding"]]}

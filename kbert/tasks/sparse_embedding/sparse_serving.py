@@ -51,6 +51,7 @@ class SparseServing(Serving):
 
     def answer(self, outputs, inputs):
         """The ids of the words whose weight is not 0, and these weights, from the largest on."""
+        self.task.pooling.warn_of_named_prompts()
         real = np.asarray(outputs[WEIGHTS]) > 0
         return {name: np.asarray(outputs[name])[real].tolist() for name in self.answers}
 

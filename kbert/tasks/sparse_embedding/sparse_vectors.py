@@ -5,7 +5,7 @@ from scipy import sparse
 
 from kbert.files.json_values import shown
 from kbert.late_tensorflow import tf, traced_function
-from kbert.tasks.similarity.vectors import text_embeddings
+from kbert.tasks.similarity.vectors import comparable_rows, text_embeddings
 from kbert.tasks.sparse_embedding.sparse_similarities import sparse_similarities, strongest
 from kbert.tasks.text_vectors import TextVectors
 
@@ -32,7 +32,8 @@ class SparseVectors(TextVectors):
         return answer[0]
 
     def similarity(self, queries, texts):
-        return sparse_similarities(_rows(queries), _rows(texts), self.task.pooling.similarity_fn_name)
+        queries, texts = comparable_rows(_rows(queries), _rows(texts))
+        return sparse_similarities(queries, texts, self.task.pooling.similarity_fn_name)
 
     def decode(self, vectors, tokens, top_k: int | None) -> list:
         """For each vector its words with their weights, the largest first; of one vector its words.

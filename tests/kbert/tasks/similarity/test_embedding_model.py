@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from kbert.cli.warn_once import warn_once
 from kbert.config.dense_config import DenseConfig
 from kbert.config.pooling_config import PoolingConfig
 from kbert.encoder import BertEncoder
@@ -142,6 +143,18 @@ def test_prompts_of_other_names_than_a_task_are_said(prompts, default, is_said, 
     pooling.prompt_name("query")
     pooling.prompt_name("document")
     assert caplog.text.count("none for a query or a document") == is_said
+
+
+@pytest.mark.parametrize("task", ["cosine_similarity", "sparse_embedding"])
+@pytest.mark.parametrize("default", [None, "of_a_pair"])
+def test_an_answer_without_the_prompts_of_a_model_says_so(task, default, caplog):
+    """`rank` and `embed` put them there: two numbers for one pair."""
+    warn_once.cache_clear()
+    pooling = PoolingConfig(prompts={"of_a_pair": "q: "}, default_prompt_name=default)
+    serving = TASKS[task]().with_pooling(pooling).serving
+    for _ in range(2):
+        serving.answer({"cosine": 0.5, "indices": [], "weights": []}, {"text": "a", "text_pair": "b"})
+    assert caplog.text.count("but the model has of_a_pair: for the vectors that") == (default is None)
 
 
 def test_tokens_of_the_default_prompt_do_not_count_in_training(encoder, batch):

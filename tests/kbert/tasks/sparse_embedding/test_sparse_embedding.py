@@ -70,6 +70,7 @@ def test_weights_follow_the_formula_and_padding_has_none(folder, pooling, activa
     np.testing.assert_allclose(vectors.toarray(), expected, atol=1e-5)
     scores = loaded.similarity(alone, vectors)
     np.testing.assert_allclose(loaded.similarity(alone.toarray(), np.array(expected)), scores, rtol=1e-4)
+    assert loaded.similarity([], vectors).shape == (0, len(TEXTS))
     assert alone.shape == (len(expected[0]),)
     np.testing.assert_allclose(alone.toarray(), expected[0], atol=1e-5)
     assert loaded.decode(alone) == loaded.decode(loaded.embed(TEXTS[:1]))[0]
