@@ -53,8 +53,8 @@ def write_answers(path: str | Path, answered: Iterable[tuple[dict, dict]], label
     Args:
       path: the file, see `find_format`.
       answered: (example, answer) in order, both ready for JSON.
-      label_separator: in a table it stands between the strings of an answer's list, as
-        `dataset.label_separator` does. A list with a string that holds it is JSON; with None every list is.
+      label_separator: in a table it stands between an answer's `labels`, as `dataset.label_separator` does;
+        no label is an empty cell. Labels of which one holds it are JSON; with None all are.
 
     Raises:
       ValueError: as `require_cells` does.
@@ -140,7 +140,7 @@ def _answer_cells(answer, label_separator) -> Iterator[tuple[str, str]]:
             yield from (
                 (f"{_OF_ONE.get(name, name)}_{label}", _cell(number)) for label, number in value.items()
             )
-        elif label_separator and _can_be_joined(value, label_separator):
+        elif name == "labels" and label_separator and _can_be_joined(value, label_separator):
             yield name, label_separator.join(value)
         else:
             yield name, _cell(value)

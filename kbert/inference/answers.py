@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 # more alike are the lengths in a batch.
 _READ_AHEAD = 64
 _TO_DO = "fine-tune it first (kbert finetune), or take its vectors (kbert features)"
+_WORDS = "; join words with spaces, or ask the signature `words` of a tagger's export"
 _ABOUT = {RAW_SCORES: "labels and numbers"}
 
 
@@ -72,7 +73,8 @@ def answered(
             _say_unread(unread, has_more=num_answered > 0 or read_ahead == 1)
         answers: list[dict] = [{}] * len(window)
         texts, longest = [example for _, example in window], loaded.text_inputs.max_seq_length
-        for positions in _batches(signatures, texts, batch_size, longest):
+        several_rows = not loaded.task.serving.row_texts
+        for positions in _batches(signatures, texts, batch_size, longest, several_rows):
             predict = predictor(signatures[positions[0]])
             batch = [window[position][1] for position in positions]
             columns = {key: [example[key] for example in batch] for key in predict.inputs}
@@ -174,13 +176,14 @@ def require_text(name: str, value, where: str = ""):
     if is_other or not all(isinstance(text, str) for text in texts):
         expected = "a list of texts" if name in SEVERAL_TEXTS else "a text"
         if is_other and is_list:
-            expected += "; join words with spaces, or ask the signature `words` of a tagger's export"
+            expected += "; give several examples in a list, each with all of its inputs"
+            expected += _WORDS if name == "text" else ""
         raise ValueError(f"{where}{name} is {value!r:.60}; expected {expected}.")
     for text in texts:
         require_whole_characters(text, where + name)
 
 
-def _batches(signatures, examples, batch_size, max_seq_length) -> Iterator[list[int]]:
+def _batches(signatures, examples, batch_size, max_seq_length, several_rows=False) -> Iterator[list[int]]:
     """The positions of examples that are answered together: one signature, as many choices, like lengths."""
 
     def kind(position):
@@ -193,7 +196,7 @@ def _batches(signatures, examples, batch_size, max_seq_length) -> Iterator[list[
     order = sorted(range(len(examples)), key=lambda position: (kind(position), length(position)))
     for _, positions in itertools.groupby(order, kind):
         while batch := list(itertools.islice(positions, batch_size)):
-            yield from split_to_fit(batch, length, max_seq_length)
+            yield from split_to_fit(batch, length, max_seq_length, several_rows)
 
 
 class Examples(NamedTuple):
@@ -246,14 +249,14 @@ def to_examples(examples, inputs: Sequence[tuple[str, ...]], dataset=None) -> Ex
 
 
 def _example(example, inputs, where):
-    if isinstance(example, dict):
-        return with_values(example, "the examples")
     if isinstance(example, str):
         return {inputs[0]: example}
     if isinstance(example, tuple):
         names = inputs if len(example) == len(inputs) else PAIR
         if len(example) == len(names):
-            return dict(zip(names, example, strict=True))
+            example = dict(zip(names, example, strict=True))
+    if isinstance(example, dict):
+        return with_values(example, "the examples")
     advice = ". A pair is a tuple; batches of a tf.data.Dataset come apart by .unbatch()"
     advice = advice if isinstance(example, list) else ""
     raise ValueError(f"{where} is {shown(example)}; expected {_expected(inputs)}{advice}.")

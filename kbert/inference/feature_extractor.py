@@ -16,7 +16,13 @@ from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.loading import open_model
 from kbert.inference.texts import require_single_texts, text_batch
 from kbert.late_tensorflow import ops, tf, traced_function
-from kbert.layers import sequence_pooling
+from kbert.layers import sequence_pooling, unit_length
+
+_COMBINATIONS = {
+    "none": lambda states: ops.stack(states, axis=-2),
+    "sum": sum,
+    "concat": lambda states: ops.concatenate(states, axis=-1),
+}
 
 
 class TextFeatures(NamedTuple):
@@ -44,9 +50,10 @@ class FeatureExtractor:
         layer.
       pooling: "none" for one vector for each token, or a mode of `SequencePooling` for one vector for each
         text; or the `own_pooling` of the model, with its default prompt, `normalize` and all.
-      normalize: whether to scale a text's vector to length 1, with a mode.
+      normalize: whether to scale a text's vector to length 1, with a mode; by default it is not scaled.
       combine: how to combine several layers: "none" keeps them apart, "sum" adds them, "concat" concatenates
-        them in the given order.
+        them in the given order. An `own_pooling` makes a vector of each layer before, of length 1 where it
+        normalizes; `normalize` scales what comes out.
 
     Attributes:
       loaded: the `LoadedModel`.
@@ -92,15 +99,17 @@ class FeatureExtractor:
                 f"pooling={pooling!r} is not known; choose one of none, {', '.join(POOLINGS)}, or the "
                 "own_pooling of a model that has one."
             )
-        if normalize and (pooling == "none" or not isinstance(pooling, str)):
+        if normalize is not None and (pooling == "none" or not isinstance(pooling, str)):
             raise ValueError(
-                "normalize=True scales the vectors of a mode of pooling, and none is named; leave it out."
+                f"normalize={normalize} is for the vectors of a mode of pooling, and none is named; leave it "
+                "out."
             )
         self._is_own = not isinstance(pooling, str)
         if isinstance(pooling, str) and pooling != "none":
-            pooling = PoolingConfig(pooling, bool(normalize))
+            pooling = PoolingConfig(pooling, normalize=False)
         self.pooling = pooling
         self.combine = combine
+        self.normalize = bool(normalize)
         self._prompt = "" if pooling == "none" else pooling.prompt()
 
     def __call__(self, texts, text_pairs=None) -> list[TextFeatures]:
@@ -130,7 +139,8 @@ class FeatureExtractor:
         prompted = tf.constant([self._prompt + text for text in texts], tf.string)
         inputs, cut = self.loaded.text_inputs.rows(prompted, pairs)
         self.loaded.warn_of_cut_text(cut, texts, longest=f"{self.loaded.max_seq_length} tokens")
-        run = self.loaded.graph(("features", self.layers, self.pooling, self.combine), self._graph)
+        key = ("features", self.layers, self.pooling, self.combine, self.normalize)
+        run = self.loaded.graph(key, self._graph)
         values = run(inputs).numpy()
         tokens = self.loaded.vocabulary.tokens
         features = []
@@ -159,11 +169,8 @@ class FeatureExtractor:
             states = [ops.cast(states[layer], "float32") for layer in self.layers]  # each (B, S, H)
             if pool:
                 states = [pool(state, inputs["input_mask"]) for state in states]  # each (B, H)
-            if self.combine == "sum":
-                return sum(states)
-            return (
-                ops.concatenate(states, axis=-1) if self.combine == "concat" else ops.stack(states, axis=-2)
-            )
+            combined = _COMBINATIONS[self.combine](states)
+            return unit_length.unit(combined) if self.normalize else combined
 
         return traced_function(values, [inputs])
 

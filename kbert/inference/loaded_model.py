@@ -31,7 +31,7 @@ from kbert.features import ENCODER_INPUTS
 from kbert.files.stored_tensor import StoredTensor, stored_variable
 from kbert.forked import require_own_tensorflow
 from kbert.inference import answering_encoder, predictor
-from kbert.inference.answers import require_top_k
+from kbert.inference.answers import require_answering_task, require_top_k
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.model_as_checkpoint import model_as_checkpoint
 from kbert.inference.text_answers import TextAnswers
@@ -199,7 +199,12 @@ class LoadedModel(TextAnswers):
 
     @property
     def signatures(self) -> dict[str, Signature]:
-        """The signatures of the model: name -> `Signature`, see `Serving.signatures`."""
+        """The signatures of the model: name -> `Signature`, see `Serving.signatures`.
+
+        Raises:
+          ValueError: when the task does not answer texts.
+        """
+        require_answering_task(self)
 
         def make():
             model = self.answering_model  # the task is that of the checkpoint which was read
@@ -442,7 +447,7 @@ class LoadedModel(TextAnswers):
           texts: a text, or an iterable of texts. Long lists are processed in batches of similar lengths.
           pooling: a mode of `SequencePooling`; None uses the model's own.
           normalize: whether to scale to length 1; None uses the model's own.
-          prompt_name: which of the model's prompts (`own_pooling.prompts`) stands before each text; None uses
+          prompt_name: which of the model's prompts (`vectors.prompts`) stands before each text; None uses
             the model's default prompt, if it has one.
           task: "query" or "document" in the place of a prompt's name: what the texts are. Where the
             model has a prompt for it, that one stands before each text.

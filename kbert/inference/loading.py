@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @with_checked_arguments
 def load(
-    path: str | Path,
+    path: str | Path | RunDirectory,
     do_lower_case: bool | None = None,
     allow_unmatched=(),
     checkpoint: str | int | None = None,
@@ -33,7 +33,8 @@ def load(
       path: a run directory of kbert, a sentence-transformers folder, or any checkpoint that
         `kbert.checkpoints.formats.read_checkpoint` reads: Google's TF1, Hugging Face, KerasHub; or a name,
         `hf://org/name@revision`, `keras_hub://preset` or `bert-base-uncased`. Or a file of
-        `kbert export-litert` such as litert/sst2/model_float32.tflite, which takes no other argument.
+        `kbert export-litert` such as litert/sst2/model_float32.tflite, which takes no other argument. Or a
+        `RunDirectory`.
       do_lower_case: the casing, if the checkpoint does not record it.
       allow_unmatched: names and globs of a checkpoint's tensors and settings that may stay unmatched; a run
         of kbert has none.
@@ -57,15 +58,15 @@ def load(
       (2, 2)
     """
     loaded: Any = open_any(path, do_lower_case, allow_unmatched, checkpoint, precision)
-    if Path(path).suffix != LITERT:
+    if hasattr(loaded, "run"):  # a LiteRT file has none
         loaded.model  # noqa: B018  # reads its weights
     return loaded
 
 
 def open_any(path, do_lower_case=None, allow_unmatched=(), checkpoint=None, precision="float32"):
     """As `load`, but that the weights are read when `LoadedModel.model` or an answer is first asked for."""
-    settings = (do_lower_case, allow_unmatched, checkpoint, precision)
-    if Path(path).suffix != LITERT:
+    settings = (do_lower_case, allow_unmatched or (), checkpoint, precision)
+    if not isinstance(path, str | os.PathLike) or Path(path).suffix != LITERT:
         return open_model(path, *settings)
     if settings != (None, (), None, "float32"):
         raise ValueError(
@@ -101,7 +102,12 @@ def open_model(
     Raises:
       ValueError: as `load` does, and for what is no run where `needs_run` says that one is needed.
     """
-    settings = {"do_lower_case": do_lower_case, "checkpoint": checkpoint, "allow_unmatched": allow_unmatched}
+    settings = {
+        "do_lower_case": do_lower_case,
+        "checkpoint": checkpoint,
+        "allow_unmatched": allow_unmatched or None,
+        "precision": None if precision == "float32" else precision,
+    }
     if not isinstance(source, str | os.PathLike | RunDirectory):
         return _loaded_before(source, settings, needs_run)
     if isinstance(source, RunDirectory):
@@ -140,7 +146,7 @@ def _loaded_before(loaded, settings, needs_run):
         detect_format(loaded.source)  # raises an error that says what a LiteRT file is
     if not loaded.run:
         _require_run(loaded.source, needs_run)
-    for name in (name for name, value in settings.items() if value not in (None, ())):
+    for name in (name for name, value in settings.items() if value is not None):
         raise ValueError(
             f"{name}={settings[name]!r} says how a model is loaded, but this one is taken as it is; give it "
             f"where you load it: kbert.load(path, {name}=...)."

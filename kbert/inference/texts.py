@@ -68,19 +68,21 @@ class TextBatch(NamedTuple):
 
 
 def split_to_fit(
-    positions: list[int], length: Callable[[int], int], max_seq_length: int
+    positions: list[int], length: Callable[[int], int], max_seq_length: int, several_rows: bool = False
 ) -> Iterator[list[int]]:
     """The parts of a batch whose scores of attention fit into memory; a part has at least one text.
 
     Args:
       positions: of its texts, the shortest first.
       length: function from a position to the characters of the text, mostly more than its tokens.
-      max_seq_length: the most tokens of a text.
+      max_seq_length: the most tokens of a row.
+      several_rows: whether a text may take as many rows as it needs, which are all computed at once.
     """
     part: list[int] = []
     for position in positions:
         tokens = min(length(position), max_seq_length)
-        if part and (len(part) + 1) * tokens**2 > SCORES_AT_ONCE:
+        scores = tokens * (length(position) if several_rows else tokens)
+        if part and (len(part) + 1) * scores > SCORES_AT_ONCE:
             yield part
             part = []
         part.append(position)

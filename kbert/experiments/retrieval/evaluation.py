@@ -143,11 +143,9 @@ def _require_vectors(loaded):
 def as_loaded(model, reading=_AS_IT_IS):
     """The model of a path or a run, whose weights are read when they are needed; one that is loaded as it is.
     ValueError for anything else. `reading` is that of `make_retriever`."""
-    if isinstance(model, str | os.PathLike):
-        return loading.open_any(model, *reading)
     if isinstance(model, text_answers.TextAnswers) and reading == _AS_IT_IS:
         return model
-    return loading.open_model(model, *reading)
+    return loading.open_any(model, *reading)
 
 
 def _ranking(retriever, collection):

@@ -43,6 +43,7 @@ def test_a_table_is_read_again_as_it_was_written(tmp_path_factory, name, rows):
         ({"text": "a"}, {"prediction": 2.5}, "text=a prediction=2.5"),
         ({"text": "a"}, {"labels": ["x", "y"]}, "text=a labels=x;y"),
         ({"text": "a"}, {"labels": ["x;", "y"]}, 'text=a labels=["x;","y"]'),
+        ({"text": "a"}, {"labels": [], "entities": []}, "text=a labels= entities=[]"),
         ({"choices": ["x", "y"]}, {"choice": 1}, 'choices=["x","y"] choice=1'),
         ({"text": "a"}, {"masks": [[{"token": "b"}]]}, 'text=a masks=[[{"token":"b"}]]'),
     ],

@@ -9,6 +9,7 @@ import pytest
 import tensorflow as tf
 
 import kbert
+from kbert.cli.warn_once import warn_once
 from kbert.config.pooling_config import PoolingConfig
 from kbert.config.sparse_pooling_config import SparsePoolingConfig
 from kbert.inference.feature_extractor import FeatureExtractor
@@ -59,6 +60,16 @@ def test_pooling_and_combination_equal_the_numpy_reference(model, pooling, combi
         expected = {"none": np.stack([last, before]), "sum": last + before,
                     "concat": np.concatenate([last, before], axis=-1)}[combine]  # fmt: skip
         np.testing.assert_allclose(features.values, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("combine", ["none", "sum", "concat"])
+def test_normalize_scales_what_is_combined(model, combine):
+    """Not the vector of each layer before: two of these behind each other have the length 1.414."""
+    both, scaled = (
+        FeatureExtractor(model[0], [-1, 0], "mean", combine, normalize)(TEXTS[0]).values
+        for normalize in (None, True)
+    )
+    np.testing.assert_allclose(scaled, both / np.linalg.norm(both, axis=-1, keepdims=True), atol=1e-5)
 
 
 @pytest.mark.parametrize("layers", [-1, "-1", [1.5], [None]])
@@ -188,6 +199,7 @@ def test_the_default_prompt_stands_once_before_each_text():
 def test_vectors_of_a_file_are_those_of_embed_at_every_length(length, tmp_path, caplog):
     """Texts beyond the model's own length are cut where `embed` and exports cut them; a prompt that a search
     would put before them is said."""
+    warn_once.cache_clear()
     prompts = {"query": "the ", "document": ""} if length == 10 else {"query": "", "document": ""}
     loaded, _ = random_model(max_seq_length=length, own_pooling=PoolingConfig("mean", True, prompts=prompts))
     loaded.save(tmp_path / "model", "hugging_face")
@@ -223,6 +235,6 @@ def test_a_model_of_vectors_reads_each_text_by_itself():
     with pytest.raises(ValueError, match="makes a vector of each text by itself, and one .* 'play'"):
         extract(["jump", "walk"], [None, "play"])
     assert len(FeatureExtractor(loaded, pooling="mean")(["jump"], ["play"])[0].tokens) == 5
-    for unread in ("none", pooling):
-        with pytest.raises(ValueError, match="normalize=True scales"):
-            FeatureExtractor(loaded, pooling=unread, normalize=True)
+    for unread, normalize in (("none", True), (pooling, True), (pooling, False)):
+        with pytest.raises(ValueError, match=f"normalize={normalize} is for the vectors of a mode"):
+            FeatureExtractor(loaded, pooling=unread, normalize=normalize)

@@ -2,6 +2,7 @@
 
 import math
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from kbert.inference.feature_extractor import FeatureExtractor
 from kbert.inference.loaded_model import LoadedModel
 from kbert.inference.loading import load
 from kbert.inference.predictor import Predictor
+from kbert.inference.text_answers import TextAnswers
 from kbert.kernels.kernel import Kernel
 from kbert.tasks import TASKS
 from kbert.tasks.sparse_embedding import sparse_serving
@@ -238,6 +240,22 @@ def test_texts_that_the_vocabulary_does_not_know_are_said_once(ask, caplog):
     ask(loaded, "\u05e2\u05dc")
     (message,) = (record.message for record in caplog.records if record.name == "absl")
     assert message.startswith("most tokens of 2 of the 3 examples looked at are [UNK], such as '\u05e9")
+
+
+def test_threads_that_meet_at_their_first_texts_look_at_no_later_ones():
+    seen, answers = [], TextAnswers()
+
+    def shares(texts):
+        seen.append(len(texts))
+        if len(seen) == 1:  # the other thread, while this one is at work
+            answers.warn_of_unknown_tokens(["a"] * 10)
+        return [0] * len(texts)
+
+    vocabulary = SimpleNamespace(special_tokens=SimpleNamespace(unk="[UNK]"))
+    answers.text_inputs = SimpleNamespace(vocabulary=vocabulary, unknown_shares=shares)
+    for number in (10, 100):
+        answers.warn_of_unknown_tokens(["a"] * number)
+    assert seen == [10, 10]
 
 
 @pytest.mark.slow

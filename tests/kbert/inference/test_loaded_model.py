@@ -10,6 +10,7 @@ import keras
 import numpy as np
 import pytest
 
+import kbert
 from export.server.served_model import _exported
 from kbert.checkpoints.convert import convert
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
@@ -42,9 +43,19 @@ def test_load_a_run_gives_the_runs_model(finetuned_run, pair_run, pretraining_ru
     _, _, model = finetuned_run.load_checkpoint()
     inputs = loaded.inputs(TEXTS)
     np.testing.assert_array_equal(loaded.model(inputs)["logits"], model(inputs)["logits"])
+    assert load(finetuned_run).checkpoint == loaded.checkpoint
+    assert load(loaded, allow_unmatched=[]) is loaded
+    with pytest.raises(ValueError, match="precision='bfloat16' says how a model is loaded"):
+        load(loaded, precision="bfloat16")
     assert load(str(pair_run.path)).takes_pairs is True
     pretrained = load(pretraining_run.path)
     assert pretrained.task.name == "pretraining" and pretrained.takes_pairs is None
+
+
+@pytest.mark.parametrize("ask", [kbert.Predictor, lambda model: model.signatures])
+def test_a_model_that_answers_no_texts_has_no_signatures(ask):
+    with pytest.raises(ValueError, match="random has the task encoder, which has no predictions for texts"):
+        ask(random_model()[0])
 
 
 @pytest.mark.slow

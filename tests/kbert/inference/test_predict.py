@@ -7,10 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import tensorflow as tf
+from scipy import sparse
 
 import kbert
 from kbert.config import DatasetConfig
-from kbert.inference.answers import to_examples
+from kbert.inference.answers import require_text, to_examples
 from kbert.inference.text_answers import TextAnswers
 from kbert.tasks import TASKS
 from kbert.tasks.similarity.vectors import similarities
@@ -46,6 +47,8 @@ def classifier():
         (["a", "b"], ("text",), [{"text": "a"}, {"text": "b"}], False),
         (("a", "b"), ("text", "text_pair"), [{"text": "a", "text_pair": "b"}], True),
         (("a", "b"), ("text",), [{"text": "a", "text_pair": "b"}], True),
+        ([("a", None)], ("text", "text_pair"), [{"text": "a"}], False),  # as in a table
+        ([("a", float("nan"))], ("text",), [{"text": "a"}], False),
         (
             {"text": "a", "choices": ["b", "c"]},
             ("text", "choices"),
@@ -119,9 +122,10 @@ def test_a_text_alone_and_in_a_list_get_the_answers_of_the_script(classifier):
     assert alone["label"] == listed[1]["label"] and set(alone) == {"label", "probabilities"}
     assert alone["probabilities"] == pytest.approx(listed[1]["probabilities"], abs=1e-6)
     assert classifier.predict([]) == []
+    assert classifier.predict(texts[1], whole_words=False, raw_scores=False) == alone
     with pytest.raises(ValueError, match=r"text has half a surrogate pair \(U\+D83D\), which UTF-8 cannot"):
         classifier.predict(["\ud83d"])
-    with pytest.raises(ValueError, match=r"the example: text is 3; expected a text"):
+    with pytest.raises(ValueError, match=r"the example: text is 3; expected a text\.$"):
         classifier.predict({"text": 3})
 
 
@@ -255,13 +259,18 @@ def test_a_choice_is_taken_among_any_number_whatever_the_training_had(of_choices
     ("example", "sentence"),
     [
         ({"text": "a", "choices": "bc"}, "choices is 'bc'; expected a list of texts"),
-        ({"text": ["a"], "choices": ["b", "c"]}, r"text is \['a'\]; expected a text; join words with"),
+        ({"text": ["a"], "choices": ["b", "c"]}, r"text is \['a'\]; expected a text; .*; join words with"),
         ({"text": "a", "choices": []}, r"choices is \[\]; expected a list of texts"),
     ],
 )
 def test_a_text_is_no_list_of_texts(of_choices, example, sentence):
     with pytest.raises(ValueError, match=sentence):
         of_choices.predict([example])
+
+
+def test_one_context_for_several_questions_is_told_of_lists_of_examples_and_not_of_words():
+    with pytest.raises(ValueError, match="give several examples in a list, each with all of its inputs.$"):
+        require_text("question", ["who?", "when?"])
 
 
 def test_vectors_are_compared_in_rows_and_nothing_else_is(classifier):
@@ -274,7 +283,13 @@ def test_vectors_are_compared_in_rows_and_nothing_else_is(classifier):
         assert similarities(np.zeros((0, 5)), texts, name).shape == (0, 3)
     for first in (texts[1], texts[1].tolist(), texts[1:2].tolist()):
         assert classifier.similarity(first, texts)[0].argmax() == 1
-    for wrong in ("a text", ["a", "b"], {"text": "a"}, None, [None], np.array(["a"])):
+    assert classifier.similarity([], texts).shape == (0, 3)
+    assert classifier.similarity(list(texts), []).shape == (3, 0)
+    assert classifier.similarity([], []).shape == (0, 0)
+    with pytest.raises(ValueError, match="queries or texts hold NaN or infinity"):
+        classifier.similarity([np.nan, *texts[0, 1:]], texts)
+    row = sparse.csr_array(texts[:1])
+    for wrong in ("a text", ["a", "b"], {"text": "a"}, None, [None], np.array(["a"]), row, [row]):
         with pytest.raises(ValueError, match="queries: received .*; expected vectors, as embed gives them"):
             classifier.similarity(wrong, texts)
     with pytest.raises(ValueError, match="vectors of 4 and of 5 numbers cannot be compared"):

@@ -105,3 +105,7 @@ def test_examples_of_thousands_of_tokens_come_in_smaller_batches():
     for longest, sizes in {512: [13], 2048: [8, 5], 8192: [8, 4, 1]}.items():
         batches = answers._batches(["pairs"] * 13, examples, 32, longest)
         assert [len(batch) for batch in batches] == sizes
+    contexts = [{"question": "a", "context": "b" * 25_000}] * 5  # each of many windows, all of them one call
+    for several_rows, sizes in ((False, [5]), (True, [3, 2])):
+        batches = answers._batches(["spans"] * 5, contexts, 32, 384, several_rows)
+        assert [len(batch) for batch in batches] == sizes
