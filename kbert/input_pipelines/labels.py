@@ -186,7 +186,8 @@ class RowLabels:
 
 def class_label(record: dict, dataset: DatasetConfig, where: str) -> str:
     """The name of one class: a string that is not blank, or an integer, which becomes its decimal digits. So
-    does a float that is whole: pandas makes floats of integers where one is missing.
+    does a float that is whole: pandas makes floats of integers where one is missing. In text "1.0" is the
+    class "1", and "1" the class "1.0", where `dataset.labels` lists only the other.
 
     Raises:
       ValueError: for any other value, and for a class that is not in `dataset.labels` (if that lists any).
@@ -197,6 +198,9 @@ def class_label(record: dict, dataset: DatasetConfig, where: str) -> str:
     label = record[column]
     if is_whole(label):
         label = record[column] = _name_of_number(label, dataset.labels)
+    elif isinstance(label, str) and label not in dataset.labels and as_number(label) is not None:
+        names = (label.removesuffix(".0"), f"{label}.0")
+        label = record[column] = next((name for name in names if name in dataset.labels), label)
     require_label(label, dataset, where, _signs_of_none(dataset))
     if not isinstance(label, str):
         raise ValueError(f"{where} has {_shown(label)} as its label {column!r}, {_WHOSE_LABEL[type(label)]}.")

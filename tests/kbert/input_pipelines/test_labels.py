@@ -319,6 +319,10 @@ def test_a_whole_float_is_the_number_of_a_class(tmp_path):
         dataset = DatasetConfig(skip_unlabelled=True, labels=labels)
         rows = ONE_LABEL_FILES.read_examples(path, dataset)
         assert [row.label for row in rows] == list(expected)
+    for labels, cells in ((("-1", "0", "1"), "1.0 0.0 -1.0 1"), (("-1.0", "0.0", "1.0"), "1 0.0 -1 1.0")):
+        path.with_suffix(".csv").write_text("text,label\n" + "".join(f"x,{cell}\n" for cell in cells.split()))
+        rows = ONE_LABEL_FILES.read_examples(path.with_suffix(".csv"), DatasetConfig(labels=labels))
+        assert [row.label for row in rows] == [labels[2], labels[1], labels[0], labels[2]]
     path.write_text('{"text": "x", "label": [1.0, 3, 2.0]}\n')
     (row,) = SEVERAL_LABELS_FILES.read_examples(path, DatasetConfig())
     assert row.label == ("1", "3", "2")
