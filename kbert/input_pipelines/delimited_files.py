@@ -33,6 +33,10 @@ _SINGLE_MARKS = (
     """quotechar="'").to_csv(NEW, index=False)."""
 )
 _DELIMITERS = (",", ";", "\t", "|")
+_IN_TEXTS = (
+    "If one stands in a text, write a blank for it or put the text in quotation marks, as pandas does with "
+    "to_csv(quoting=csv.QUOTE_ALL)."
+)
 _GET_AGAIN = "get the texts again, or mend them, for example with ftfy"
 _DAMAGES: dict[Callable[[str], object], str] = {
     is_misread: "look as if UTF-8 had been read as another encoding and saved, as {shown!r}; get the texts "
@@ -74,6 +78,7 @@ def text_lines(path: str | Path, encoding: str | None, problems: FileProblems) -
             problems.utf8_lines += own == "utf-8"
             damaged.look_at(line)
         if "\r" in line:
+            problems.split_lines += [number] * line.rstrip("\r").count("\r")
             yield from io.StringIO(f"{line}\n", newline="")
         else:
             yield f"{line}\n"
@@ -344,7 +349,7 @@ def delimited_records(
     layout = _with_beginning(find_layout(lines, path, file_format, dataset, wanted, problems), lines)
     header, short, whole, in_quotes, in_single, cut = layout.header, [], 0, 0, 0, []
     label = next((header.index(name) for name in (dataset.label, *dataset.labels) if name in header), None)
-    labels, swallowing = set(), []
+    labels, swallowing, kept = set(), [], 0
     in_marks = [] if layout.quoted else [header.index(name) for name in columns if name in header]
     require_columns(header, path, columns, dataset, problems)
     least = len(header)
@@ -357,6 +362,7 @@ def delimited_records(
             whole += 1
             in_quotes += not layout.quoted and '""' in joined and any(map(_is_in_quotes, cells))
             in_marks = [column for column in in_marks if cells[column][:1] == cells[column][1:][-1:] == '"']
+            kept += "\r" in joined and joined.replace("\r\n", "").count("\r")
             in_single += "''" in joined and any(_is_in_quotes(cell, "'") for cell in cells)
             if least < len(header) and any(map(str.strip, cells[least:])):
                 cut.append(number)
@@ -374,6 +380,9 @@ def delimited_records(
         elif len(cells) < least or any(cells[len(header) :]):
             problems.add(_wrong_number(where, cells, header))
             problems.add_hint(_hint(cells, layout))
+            problems.add_hint(
+                f"A carriage return alone ends a row. {_IN_TEXTS}" if problems.split_lines else ""
+            )
         else:
             yield where, dict(zip(header, cells + [""] * (len(header) - len(cells)), strict=False))
     if whole < _ENOUGH_ROWS:  # a text may be speech
@@ -392,6 +401,12 @@ def delimited_records(
             f"{path}: {len(several):,} row(s) run over several lines each of which looks like a row, the "
             f"first over lines {first} to {last}. Is a quotation mark not closed? One that begins a text "
             'opens a cell: put such a text in quotation marks, its own doubled, as """Well"" was all."'
+        )
+    # In a file of carriage returns alone all rows end so.
+    if kept < len(problems.split_lines) < whole - 1:
+        warn_once(
+            f"{path}: {len(problems.split_lines) - kept:,} row(s) end with a carriage return alone, others "
+            f"with a line feed; the first is in line {problems.split_lines[0]}. {_IN_TEXTS}"
         )
     if in_single:
         warn_once(

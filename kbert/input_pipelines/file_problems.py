@@ -21,6 +21,7 @@ class FileProblems:
 
     Attributes:
       utf8_lines: how many of its lines hold characters beyond ASCII in UTF-8, counted by who reads them.
+      split_lines: the number of a line, between two line feeds, for each carriage return within one.
     """
 
     def __init__(self, path: str | Path, most: int = MOST_ROWS):
@@ -34,6 +35,7 @@ class FileProblems:
         self._num_rows, self._is_any = 0, False
         self._raised: ValueError | None = None
         self.utf8_lines = 0
+        self.split_lines: list[int] = []
 
     def __bool__(self) -> bool:
         return self._is_any

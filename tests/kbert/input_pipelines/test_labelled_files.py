@@ -125,6 +125,30 @@ def test_rows_that_a_quotation_mark_swallowed_are_said(write, caplog, content, l
     assert lines in caplog.text and (f"{path}: " in caplog.text) == bool(lines)
 
 
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (
+            "text\nfirst\rpart\nsecond\nthird\n",
+            "1 row(s) end with a carriage return alone, others with a line fee",
+        ),
+        ('text\n"a\rb"\nc\rd\n"e\n\nf"\n', "1 row(s) end with a carriage return alone"),
+        ('text\r\n"first\rpart"\r\nsecond\r\nthird\r\n', ""),
+        ("text\rone\rtwo\rthree", ""),
+        ("text\r\r\none\r\r\ntwo\r\r\nthree\r\r\n", ""),
+    ],
+)
+def test_carriage_returns_that_cut_texts_are_said(write, caplog, content, what):
+    """pandas writes them without quotes."""
+    path = write("a.csv", content)
+    assert list(stream_rows(path, PLAIN, with_labels=False))
+    assert what in caplog.text and (f"{path}: " in caplog.text) == bool(what)
+    with pytest.raises(
+        ValueError, match="2: 1 columns where 2(.|\n)*carriage return alone ends a row.*QUOTE_ALL"
+    ):
+        read_rows(write("b.csv", "label,text\none\rtwo\n"), PLAIN)
+
+
 def test_a_second_text_that_is_not_read_is_said(write, caplog, tmp_path):
     content = '{"text": "a", "text_pair": "b", "label": "x"}\n'
     assert read_rows(path := write("a.jsonl", content), PLAIN) == [LabelledText("a", None, "x")]
