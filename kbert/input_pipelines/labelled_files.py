@@ -26,7 +26,15 @@ from kbert.input_pipelines.labels import ANSWER, LEFT_OUT, NO_VALUE, RowLabels, 
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_format, find_table, values_of_folders
 
-_PAIR = "text_pair"  # what kbert calls the column of second texts
+# What else columns of first texts are called, in GLUE, SICK and SNLI -> those of second texts.
+_SECOND = {
+    "sentence1": "sentence2",
+    "sentence_A": "sentence_B",
+    "question1": "question2",
+    "text1": "text2",
+    "text_a": "text_b",
+    "premise": "hypothesis",
+}
 # Where a program wrote a line end, as JSON and MySQL do: no command of LaTeX (\\nu), no "\\n" of source code.
 _WRITTEN_LINE_END = re.compile(r"(?<!\\)(\\r\\n|\\n(\\n|\s|[A-Z]))")
 _SOME, _SHARE = 10, 100  # at least so many texts, and more than one of so many
@@ -67,7 +75,7 @@ def stream_rows(
     """
 
     listed = False
-    unread = set() if dataset.text_pair else {_PAIR} - {dataset.text, dataset.label}
+    unread = _unread_seconds(dataset)
 
     def read(record, label, where):
         nonlocal listed
@@ -78,9 +86,9 @@ def stream_rows(
                 f"{where} has the text {text[:80]!r}, which looks like a list that a program printed: it is "
                 "read with its brackets and quotation marks. Join its words by blanks, here and elsewhere."
             )
-        if unread & record.keys():
+        for column in unread & record.keys():
             warn_once(
-                f"{path}: the column {_PAIR!r} is not read, as dataset.text_pair names no column; name it "
+                f"{path}: the column {column!r} is not read, as dataset.text_pair names no column; name it "
                 "where the model is to read pairs."
             )
         text_pair = text_cell(record, dataset.text_pair, where) if dataset.text_pair else None
@@ -91,6 +99,13 @@ def stream_rows(
     label = None if read_label in (None, label_set) else dataset.label
     columns = (dataset.text, dataset.text_pair, label)
     return stream_examples(path, dataset, columns, read, with_labels, read_label)
+
+
+def _unread_seconds(dataset) -> set[str]:
+    """The columns of second texts, by their usual names, where none is named."""
+    if dataset.text_pair:
+        return set()
+    return {"text_pair", _SECOND.get(dataset.text, "text_pair")} - {dataset.text, dataset.label}
 
 
 def stream_records(
@@ -339,7 +354,7 @@ def _table_records(path, file_format, dataset, columns, wanted, with_labels, pro
             elif ANSWER in readable:
                 read.append(ANSWER)
         # That there are such columns counts, even where nobody reads them.
-        unread = dict.fromkeys({dataset.label, _PAIR} & ({*header} - {*read}))
+        unread = dict.fromkeys({dataset.label, *_unread_seconds(dataset)} & ({*header} - {*read}))
         for where, record in table_rows.read_rows(file, file_format, read):
             yield where, record | unread
 

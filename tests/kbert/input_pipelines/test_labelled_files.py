@@ -156,6 +156,16 @@ def test_a_second_text_that_is_not_read_is_said(write, caplog, tmp_path):
     rows = pa.table({"text": ["a"], "text_pair": [b"\xff"], "label": ["x"]})
     assert read_rows(path := write_parquet(tmp_path / "a.parquet", rows), PLAIN)
     assert f"{path}: the column 'text_pair' is not read" in caplog.text
+    first = dataclasses.replace(PLAIN, text="sentence1")
+    rows = pa.table({"sentence1": ["a"], "sentence2": ["b"], "label": ["x"]})
+    for path in (
+        write("c.csv", "sentence1,sentence2,label\na,b,x\n"),
+        write_parquet(tmp_path / "c.parquet", rows),
+    ):
+        assert read_rows(path, first) == [LabelledText("a", None, "x")]
+        assert (
+            f"{path}: the column 'sentence2' is not read, as dataset.text_pair names no column" in caplog.text
+        )
     caplog.clear()
     pairs = dataclasses.replace(PLAIN, text_pair="text_pair")
     assert read_rows(write("b.jsonl", content), pairs) == [LabelledText("a", "b", "x")]
