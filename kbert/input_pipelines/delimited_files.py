@@ -304,9 +304,16 @@ def read_cells(
         except StopIteration:
             return
         except csv.Error as error:
-            problems.add(f"{path} line {begin}: {_quote_problem(str(error))}")
+            problems.add(f"{path} line {begin}: {_quote_problem(str(error))} {_without_quotes(layout)}")
         else:
             yield reader.line_num + layout.skipped, cells
+
+
+def _without_quotes(layout):
+    tsv = "dataset.file_format=tsv" + f" and dataset.delimiter={layout.delimiter!r}" * (
+        layout.delimiter != "\t"
+    )
+    return f"If the file is written without quoting, and marks are text, set {tsv}."
 
 
 def _quote_problem(error):
@@ -400,7 +407,7 @@ def delimited_records(
         warn_once(
             f"{path}: {len(several):,} row(s) run over several lines each of which looks like a row, the "
             f"first over lines {first} to {last}. Is a quotation mark not closed? One that begins a text "
-            'opens a cell: put such a text in quotation marks, its own doubled, as """Well"" was all."'
+            f"opens a cell: put such a text in quotation marks, its own doubled. {_without_quotes(layout)}"
         )
     # In a file of carriage returns alone all rows end so.
     if kept < len(problems.split_lines) < whole - 1:

@@ -44,6 +44,10 @@ READ = {
         *("a.csv", PLAIN, 'text,label\r\n"one, ""two""\nthree",x\r\nplain,y\r\n'),
         [('one, "two"\nthree', None, "x"), ("plain", None, "y")],
     ),
+    "csv without quotes": (
+        *("a.csv", DatasetConfig(file_format="tsv", delimiter=","), 'label,text\n1,"good\n0,bad"\n'),
+        [('"good', None, "1"), ('bad"', None, "0")],
+    ),
     "csv with a blank before a text": (
         *("a.csv", PLAIN, 'label,text\nx, "one"\ny,two\n'),
         [(' "one"', None, "x"), ("two", None, "y")],
@@ -112,6 +116,7 @@ def test_quotation_marks_around_all_texts_of_tsv_are_said(write, caplog):
         ('label,text\n1,"good movie\n0,bad movie"\n1,x\n0,y\n', "1 row(s) run over several lines each"),
         ('text,label\r\nok,1\r\n"good movie,1\r\n\r\nfine,0\r\nbad movie",0\r\n', "over lines 3 to 6"),
         ('id;text;label\n1;"good;a\n2;bad";b\n3;x;a\n4;"y;a\n5;z";b\n', "2 row(s)"),
+        ('label\ttext\nham\t"Hi\nspam\tFree\nham\tbye"\nspam\tx\n', "are text, set dataset.file_format=tsv."),
         ('text,toxic,rude\n"one,0,1\ntwo",1,0\nthree,0,0\n', "1 row(s)"),
         ('label,text\n1,"Hi\n\nBye, Al\n2,0"\n0,x\n', ""),  # texts of several lines
         ('text,label\n"Hi, Bob\nbye",0\n"1\n0",1\n"Yes, 1\nno",0\n', ""),
@@ -120,7 +125,7 @@ def test_quotation_marks_around_all_texts_of_tsv_are_said(write, caplog):
     ],
 )
 def test_rows_that_a_quotation_mark_swallowed_are_said(write, caplog, content, lines):
-    path = write("a.tsv" if "\t" in content else "a.csv", content)
+    path = write("a.tsv" if "good\t" in content else "a.csv", content)
     assert list(stream_rows(path, DatasetConfig(labels=("toxic", "rude")), with_labels=False))
     assert lines in caplog.text and (f"{path}: " in caplog.text) == bool(lines)
 
