@@ -69,6 +69,7 @@ class BertCheckpoint:
       report: what became of each tensor and setting in the reading.
       recorded: the settings of the task and the columns of its files; None when the source does not say them.
       converted_from: of a run that was converted and never trained: the format of others that it came in.
+      trained_positions: as that of a `RunDirectory`.
     """
 
     source: str
@@ -84,6 +85,7 @@ class BertCheckpoint:
     recorded: RecordedTask | None = None
     activation: str | None = None
     converted_from: str | None = None
+    trained_positions: int | None = None
 
     @property
     def first_format(self) -> str:

@@ -58,6 +58,7 @@ def describe_run(run: RunDirectory, folder: Path, report: Report) -> BertCheckpo
         max_seq_length=run.details.get("max_seq_length", run.config.encoder.max_position_embeddings),
         report=report,
         converted_from=run.converted_from,
+        trained_positions=run.trained_positions,
         takes_pairs=getattr(task, "takes_pairs", None),
         pooling=task.pooling,
         activation=getattr(task, "activation", None),
@@ -117,6 +118,7 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, report: Report):
 
     details = checkpoint.task_record | {
         "max_seq_length": checkpoint.max_seq_length,
+        "trained_positions": checkpoint.trained_positions,
         "converted": {
             "from": checkpoint.source,
             "format": checkpoint.report.format,

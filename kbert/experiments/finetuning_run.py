@@ -5,6 +5,7 @@ from typing import Any
 
 from absl import logging
 
+from kbert.checkpoints.conversion.untrained_rows import warn_of_positions
 from kbert.checkpoints.model_variables import model_shapes
 from kbert.config import DRAWN_ROWS, Devices, FinetuningConfig
 from kbert.experiments.baselines import warn_of_constant
@@ -122,6 +123,9 @@ def _complete_config(config, start):
             f"max_seq_length={config.max_seq_length} is more than the encoder's "
             f"max_position_embeddings={encoder.max_position_embeddings}."
         )
+    warn_of_positions(
+        start.details["init_checkpoint"], encoder, start.trained_positions, config.max_seq_length
+    )
     if len(start.vocabulary) > encoder.vocab_size:
         raise ValueError(
             f"the vocabulary has {len(start.vocabulary)} tokens, but the encoder's vocab_size is "
@@ -162,6 +166,7 @@ def _details(task, config, data, paths, start):
     return {
         **TASKS.to_record(task),
         "max_seq_length": config.max_seq_length,
+        "trained_positions": start.trained_positions_after(config.max_seq_length),
         "train_file": shown_source(paths.train_file or paths.train_dir),
         **start.details,
         "from_scratch": not start.has_weights,

@@ -56,7 +56,8 @@ def run_pretraining(config: PretrainingConfig, run_dir, phases, vocabulary, init
         warn_of_trained_records(held_out, records)
 
     # Train.
-    details = _details(task, phases) | start.details
+    trained_positions = start.trained_positions_after(longest)
+    details = _details(task, phases) | start.details | {"trained_positions": trained_positions}
     with trained_run(strategy, run_dir, config, details, vocabulary, opened) as run:
         log_examples(task, make_rows(records[0]), vocabulary)
         _log_passes(config, records)

@@ -7,7 +7,8 @@ from typing import Any
 from absl import logging
 
 from kbert.checkpoints import model_loading
-from kbert.checkpoints.conversion.resizing import with_layers
+from kbert.checkpoints.conversion.resizing import POSITION_TABLE, with_layers
+from kbert.checkpoints.conversion.untrained_rows import warn_of_positions
 from kbert.checkpoints.formats import read_checkpoint
 from kbert.checkpoints.hugging_face.absent_files import warn_of_mean
 from kbert.config import TrainingConfig
@@ -39,6 +40,7 @@ class Start:
         None where it does not say.
       activation: how the checkpoint makes a score of its output, see `Task.with_activation`.
       details: what run.json records of it.
+      trained_positions: of the weights that a checkpoint gives, see `RunDirectory.trained_positions`; else 0.
 
     Raises:
       ValueError: when the checkpoint or the teacher cannot be read, its encoder differs from the config's,
@@ -55,6 +57,7 @@ class Start:
         self._init, resume = init, run_to_resume(run_dir)
         self.vocabulary, self.encoder, self.pooling = init.vocabulary, config.encoder, None
         self.activation: str | None = None
+        self.trained_positions = 0
         if resume:
             resume.require_casing(init.do_lower_case)
             # The given one, so that another than the run's is refused with the settings that differ.
@@ -67,6 +70,8 @@ class Start:
             self.vocabulary, self.pooling = read.vocabulary, read.pooling
             self.encoder = model_loading.encoder_for_checkpoint(config.encoder, read)
             self.activation = read.activation
+            if self.has_weights:
+                self.trained_positions = read.trained_positions or read.encoder.max_position_embeddings
             # A user's task may have no settings, or a pooling and no setting for it.
             is_open = getattr(getattr(task, "settings", None), "pooling", task.pooling) is None
             is_default = is_open and isinstance(task.pooling, PoolingConfig) and read.pooling is None
@@ -87,6 +92,10 @@ class Start:
         """Whether a checkpoint gives, or gave, the weights."""
         return self._init.has_weights
 
+    def trained_positions_after(self, longest: int) -> int:
+        """`trained_positions` of the run; `longest`: of its sequences, in tokens."""
+        return max(self.trained_positions, longest * self._config.is_updated(POSITION_TABLE))
+
     def check_teacher(self, task, encoder, vocabulary, max_seq_length: int):
         """Refuses a student that cannot learn from the teacher, and another teacher than the run's.
 
@@ -101,6 +110,8 @@ class Start:
             return
         distillation, digest = self._distillation, self.details["teacher_digest"]
         self._teacher.check_with(task, distillation, encoder, vocabulary, max_seq_length)
+        teacher = self._teacher.checkpoint
+        warn_of_positions(teacher.source, teacher.encoder, teacher.trained_positions, max_seq_length)
         run_dir = self._run_dir
         known = RunDirectory(run_dir).details.get("teacher_digest") if holds_run(run_dir) else None
         if known not in (None, digest):
@@ -109,8 +120,7 @@ class Start:
                 f"{distillation.teacher} has changed since (digest {digest}, was {known}). Restore it "
                 "to resume the run, or choose a new folder."
             )
-        source = self._teacher.checkpoint.source
-        logging.info("teacher: %s, %d layers", source, self._teacher.encoder.num_hidden_layers)
+        logging.info("teacher: %s, %d layers", teacher.source, teacher.encoder.num_hidden_layers)
 
     def taught(self, task):
         """A task with the losses of the teacher; without one the task itself."""

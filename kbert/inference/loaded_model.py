@@ -12,6 +12,7 @@ import numpy as np
 
 from kbert.checkpoints import HUGGING_FACE, KBERT, Format
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint, RecordedTask
+from kbert.checkpoints.conversion.untrained_rows import warn_of_positions
 from kbert.checkpoints.file_settings import with_file_settings
 from kbert.checkpoints.formats import write_checkpoint
 from kbert.checkpoints.hugging_face.absent_files import warn_of_mean
@@ -267,6 +268,8 @@ class LoadedModel(TextAnswers):
                 f"positions of {self.source}; choose a smaller one."
             )
         require_length(max_seq_length, self.vocabulary)
+        trained = self.run.trained_positions if self.run else None
+        warn_of_positions(self.source, self.config, trained, max_seq_length)
         changed = self._copy(max_seq_length)
         changed._length_is_chosen, changed._read = True, lambda: self.model
         if "model" in self._made:

@@ -22,6 +22,7 @@ _FREE_KEYS = (
     "keep_checkpoints",
     "peak_flops",
     "distillation.teacher",  # where it lies; run.json records its content
+    "trained_positions",  # run.json's: follows from init_checkpoint, which is not read again
 )
 _LENGTHS = ("num_train_epochs", "num_train_steps", "optimizer.train_minutes")
 _ROUNDING_KEYS = (

@@ -31,8 +31,8 @@ def with_positions(checkpoint: BertCheckpoint, max_position_embeddings: int) -> 
 
     Args:
       checkpoint: any checkpoint.
-      max_position_embeddings: rows of the new position table; added rows repeat the trained ones. A model
-        with rotary positions has no table, and keeps its weights.
+      max_position_embeddings: rows of the new position table; rows that no text has trained, and added ones,
+        repeat the trained ones. A model with rotary positions has no table, and keeps its weights.
 
     Raises:
       ValueError: for a length below 1, or above the limit of `EncoderConfig`, and for one below the lengths
@@ -43,7 +43,9 @@ def with_positions(checkpoint: BertCheckpoint, max_position_embeddings: int) -> 
         checkpoint.pooling.require_positions(max_position_embeddings)
     # The config comes first, because it checks the number of positions before the table is made.
     encoder = dataclasses.replace(checkpoint.encoder, max_position_embeddings=max_position_embeddings)
+    trained = min(checkpoint.trained_positions or old_size, max_position_embeddings)
     arrays = _read(checkpoint, POSITION_TABLE) if encoder.num_position_rows else {}
+    arrays = {name: table[:trained] for name, table in arrays.items()}
     arrays = arrays and resize_positions(arrays, max_position_embeddings)
     longest = checkpoint.max_seq_length
     longest = max_position_embeddings if longest == old_size else min(longest, max_position_embeddings)
@@ -55,6 +57,7 @@ def with_positions(checkpoint: BertCheckpoint, max_position_embeddings: int) -> 
         else f"longest sequence changed from {old_size} to {max_position_embeddings} tokens",
         encoder=encoder,
         max_seq_length=longest,
+        trained_positions=trained,
     )
 
 

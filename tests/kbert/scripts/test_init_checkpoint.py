@@ -1,10 +1,15 @@
 """--init_checkpoint: training starts from a published model of any format, and says what it did not take."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
+from kbert.cli.warn_once import warn_once
+from kbert.config import LoraConfig
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.pretraining import pretrain
+from kbert.inference.loading import open_model
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
@@ -79,6 +84,41 @@ def test_pretraining_goes_on_from_a_published_model(published, records_dir, tmp_
     assert found.keys() == weights.keys()
     for name, value in weights.items():
         np.testing.assert_array_equal(found[name], value, err_msg=name)
+
+
+UNTRAINED = "no text of more than 24 tokens has trained it, so its positions from 24 on are as they began"
+
+
+@pytest.mark.parametrize("adapters", [None, LoraConfig(rank=2)])
+def test_positions_that_no_text_has_trained_are_named(
+    pretraining_run, labelled_files, tmp_path, starts, adapters, caplog
+):
+    config, first, init = tiny_finetuning_config(), labelled_files[0], pretraining_run.path
+    warn_once.cache_clear()
+    finetune(config, tmp_path / "short", first, init_checkpoint=init)
+    assert UNTRAINED not in caplog.text
+    longer = dataclasses.replace(config, max_seq_length=32, lora=adapters)
+    finetune(longer, tmp_path / "long", first, init_checkpoint=init)
+    assert f"{init}: {UNTRAINED}, and max_seq_length=32 reads texts with these." in caplog.text
+    assert RunDirectory(tmp_path / "long").trained_positions == (24 if adapters else 32)
+    finetune(longer, tmp_path / "long", first, init_checkpoint=init)  # the run goes on
+
+
+def test_positions_are_named_where_a_run_is_asked_for_longer_texts(pretraining_run, tmp_path, caplog):
+    loaded = open_model(pretraining_run.path)
+    warn_once.cache_clear()
+    loaded.with_max_seq_length(24)
+    assert UNTRAINED not in caplog.text
+    loaded.with_max_seq_length(32)
+    assert UNTRAINED in caplog.text
+    convert_checkpoint(pretraining_run.path, tmp_path / "longer", max_position_embeddings=40)
+    open_model(tmp_path / "longer").with_max_seq_length(40)
+    assert f"longer: {UNTRAINED}" in caplog.text
+    run = RunDirectory(pretraining_run.path)  # as older versions wrote it
+    del run.details["trained_positions"]
+    assert run.trained_positions == 24
+    run.details["init_checkpoint"] = "bert-base-uncased"
+    assert run.trained_positions is None
 
 
 def test_what_does_not_belong_together_is_refused(published, records_dir, tmp_path):

@@ -73,6 +73,7 @@ def test_max_seq_length_follows_the_positions_only_where_it_was_all_of_them(pret
     assert with_positions(checkpoint, 70).max_seq_length == 24
     assert with_positions(checkpoint, 20).max_seq_length == 20
     assert with_positions(with_positions(checkpoint, 24), 64).max_seq_length == 64
+    assert [with_positions(checkpoint, size).trained_positions for size in (70, 20)] == [24, 20]
 
 
 def test_a_model_with_rotary_positions_gets_longer_without_a_table():
@@ -118,7 +119,8 @@ def test_a_training_with_more_positions_starts_with_the_trained_ones_repeated(pr
     assert not found["fresh"]
     table = checkpoint.tensors[POSITION_TABLE].read()
     ours = model.encoder.embeddings.position_embeddings.numpy()
-    np.testing.assert_array_equal(ours, np.concatenate([table, table[:8]]))
+    # Its 12 steps began with random weights, on records of 24 tokens: the rows behind are random still.
+    np.testing.assert_array_equal(ours, table[np.arange(40) % 24])
 
     shorter = dataclasses.replace(checkpoint.encoder, max_position_embeddings=16)
     with pytest.raises(ValueError, match=r"max_position_embeddings \(16 here, 32 there\)"):
