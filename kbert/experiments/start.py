@@ -7,8 +7,8 @@ from typing import Any
 from absl import logging
 
 from kbert.checkpoints import model_loading
-from kbert.checkpoints.conversion.resizing import POSITION_TABLE, with_layers
-from kbert.checkpoints.conversion.untrained_rows import warn_of_positions
+from kbert.checkpoints.conversion.resizing import POSITION_TABLE, WORD_TABLE, with_layers
+from kbert.checkpoints.conversion.untrained_rows import warn_of_equal_tokens, warn_of_positions
 from kbert.checkpoints.formats import read_checkpoint
 from kbert.checkpoints.hugging_face.absent_files import warn_of_mean
 from kbert.config import TrainingConfig
@@ -72,6 +72,8 @@ class Start:
             self.activation = read.activation
             if self.has_weights:
                 self.trained_positions = read.trained_positions or read.encoder.max_position_embeddings
+                if not config.is_updated(WORD_TABLE):
+                    warn_of_equal_tokens(read)
             # A user's task may have no settings, or a pooling and no setting for it.
             is_open = getattr(getattr(task, "settings", None), "pooling", task.pooling) is None
             is_default = is_open and isinstance(task.pooling, PoolingConfig) and read.pooling is None

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kbert.tokenization.wordpiece_rules import WordPieceRules
 
 # [CLS], [unused7], <mask>: no text is cut into these.
-_NO_TEXT = re.compile(r"\[.*\]|<.*>")
+NO_TEXT = re.compile(r"\[.*\]|<.*>")
 _UNCASED = WordPieceRules(do_lower_case=True)
 _FEW = 0.05  # of the tokens that could show it: somebody's own tokens, which were added later
 _MANY = 100  # tokens with lower-case letters, without one capital anywhere
@@ -61,7 +61,7 @@ class CasingEvidence(NamedTuple):
 
 def casing_evidence(tokens: Iterable[str]) -> CasingEvidence:
     """What the tokens show; those in square or angle brackets are left out."""
-    words = [token for token in tokens if not _NO_TEXT.fullmatch(token)]
+    words = [token for token in tokens if not NO_TEXT.fullmatch(token)]
     capitals = [token for token in words if token != token.lower()]
     others = [token for token in words if token == token.lower()]
     marks = [token for token in others if _UNCASED.normalized(token) != token]

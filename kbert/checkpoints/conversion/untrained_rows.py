@@ -1,7 +1,12 @@
 """Rows of an encoder's tables that no training has reached: warnings where a model comes to read them."""
 
+import collections
+
+from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.conversion.resizing import WORD_TABLE
 from kbert.cli.warn_once import warn_once
 from kbert.config import EncoderConfig
+from kbert.tokenization.casing import NO_TEXT
 
 
 def warn_of_positions(source, encoder: EncoderConfig, trained: int | None, max_seq_length: int):
@@ -18,7 +23,27 @@ def warn_of_positions(source, encoder: EncoderConfig, trained: int | None, max_s
     """
     if trained and encoder.num_position_rows and max_seq_length > trained:
         warn_once(
-            f"{source}: no text of more than {trained} tokens has trained it, so its positions from {trained} "
-            f"on are as they began, and max_seq_length={max_seq_length} reads texts with these. Pretrain it "
-            f"further on records of that length first, or give max_seq_length={trained}."
+            f"{source}: no text of more than {trained} tokens has trained it, so its positions from "
+            f"{trained} on are as they began, and max_seq_length={max_seq_length} reads texts with these. "
+            f"Pretrain it further on records of that length first, or give max_seq_length={trained}."
+        )
+
+
+def warn_of_equal_tokens(checkpoint: BertCheckpoint):
+    """Warns where a training that keeps the table of tokens starts from tokens with one vector.
+
+    All new tokens of an extended vocabulary begin as the mean of the old ones (`resizing.with_vocabulary`),
+    and only an update of the table parts them.
+    """
+    tokens_of = collections.defaultdict(list)
+    for token, row in zip(checkpoint.vocabulary.tokens, checkpoint.tensors[WORD_TABLE].read(), strict=False):
+        if not NO_TEXT.fullmatch(token):
+            tokens_of[row.tobytes()].append(token)
+    alike = max(tokens_of.values(), key=len)
+    if len(alike) > 1:
+        warn_once(
+            f"{checkpoint.source}: {len(alike):,} tokens have one and the same vector, such as "
+            f"{alike[0]!r} and {alike[1]!r}, as the new ones of an extended vocabulary begin. This training "
+            "keeps the table of tokens, so it cannot tell them apart: pretrain the model further first, or "
+            "train all weights."
         )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kbert.cli.warn_once import warn_once
-from kbert.config import LoraConfig
+from kbert.config import FrozenConfig, LoraConfig
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.pretraining import pretrain
 from kbert.inference.loading import open_model
@@ -119,6 +119,29 @@ def test_positions_are_named_where_a_run_is_asked_for_longer_texts(pretraining_r
     assert run.trained_positions == 24
     run.details["init_checkpoint"] = "bert-base-uncased"
     assert run.trained_positions is None
+
+
+KEPT = [{"lora": LoraConfig(rank=2)}, {"frozen": FrozenConfig(embeddings=True)}]
+
+
+@pytest.mark.parametrize("kept", [{}, *KEPT], ids=str)
+def test_new_tokens_that_no_training_tells_apart_are_named(
+    published, labelled_files, tmp_path, starts, kept, caplog
+):
+    _, paths = published
+    (tmp_path / "vocab.txt").write_text(
+        "\n".join([*small_corpus.TOKENS, "hyper", "[unused7]", "hypo"]) + "\n"
+    )
+    extended = tmp_path / "extended"
+    convert_checkpoint(paths["kbert"], extended, vocab_file=tmp_path / "vocab.txt")
+    config = tiny_finetuning_config(**kept)
+    for init in (paths["kbert"], extended):
+        finetune(config, tmp_path / f"run_of_{init.name}", labelled_files[0], init_checkpoint=init)
+    named = [line for line in caplog.messages if "one and the same vector" in line]
+    start = (
+        f"{extended}: 2 tokens have one and the same vector, such as 'hyper' and 'hypo', as the new ones of"
+    )
+    assert len(named) == bool(kept) and all(line.startswith(start) for line in named)
 
 
 def test_what_does_not_belong_together_is_refused(published, records_dir, tmp_path):
