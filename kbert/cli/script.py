@@ -22,21 +22,24 @@ from kbert.cli.progress import log_activities
 from kbert.cli.signals import INTERRUPTED, STOPPED_BY_CTRL_C, StoppedBySignal, is_from_interrupt
 from kbert.files import full_disk
 from kbert.files.whole_file import final_name
+from kbert.full_memory import naming_full_memory
 from kbert.input_pipelines.pipeline_errors import MENDABLE, own_error
 
 _PROJECT = Path(__file__).resolve().parents[2]
+_FEWER_AT_ONCE = "take a smaller batch size, or shorter sequences (max_seq_length)"
 _PACKAGES = ("kbert", "tfrecords_tools", "export", "kbert_export", "benchmarks")
 
 
 def run(main, *config_classes, positions=()):
     """Parses the flags, runs `main()` and leaves the process with its exit code.
 
-    A user can mend a ValueError, an OSError (a missing file, an existing file), a full disk, whoever found
-    it, and a FloatingPointError (the loss is not finite any more). Such an error becomes the single line
-    `error: ...` on standard error, with exit code 1; `--verbosity=1` also shows the traceback. The same holds
-    for an error that was raised inside an input pipeline, where TensorFlow wraps it. Ctrl-C gives exit code
-    130. A training that was stopped by SIGTERM gives 143. A reader of standard output that has seen enough
-    (`| head`) ends the script without a word. Any other exception is a bug in kbert and keeps its traceback.
+    A user can mend a ValueError, an OSError (a missing file, an existing file), a full disk or memory,
+    whoever found it, and a FloatingPointError (the loss is not finite any more). Such an error becomes the
+    single line `error: ...` on standard error, with exit code 1; `--verbosity=1` also shows the traceback.
+    The same holds for an error that was raised inside an input pipeline, where TensorFlow wraps it. Ctrl-C
+    gives exit code 130. A training that was stopped by SIGTERM gives 143. A reader of standard output that
+    has seen enough (`| head`) ends the script without a word. Any other exception is a bug in kbert and keeps
+    its traceback.
 
     What is printed is UTF-8, whatever the system's encoding is.
 
@@ -56,7 +59,7 @@ def run(main, *config_classes, positions=()):
             )
         if not flags.FLAGS["verbosity"].present:
             show_own_lines()
-        with log_activities(program()):
+        with log_activities(program()), naming_full_memory("a batch", _FEWER_AT_ONCE):
             code = main()
             sys.stdout.flush()
         return code
@@ -139,7 +142,7 @@ def error_sentence(error: BaseException) -> str | None:
     """What a user can mend, in one sentence; None for a bug in kbert."""
     error = own_error(error) or error
     if isinstance(error, MENDABLE) or full_disk.full_disk_code(error):
-        return full_disk.full_disk_sentence(error) or _system_sentence(error) or str(error)
+        return full_disk.full_disk_sentence(error) or _system_sentence(error) or str(error) or repr(error)
     return None
 
 

@@ -31,6 +31,7 @@ from kbert.experiments import evaluation  # late: it stands above this module
 from kbert.features import ENCODER_INPUTS
 from kbert.files.stored_tensor import StoredTensor, stored_variable
 from kbert.forked import require_own_tensorflow
+from kbert.full_memory import naming_full_memory
 from kbert.inference import answering_encoder, predictor
 from kbert.inference.answers import require_answering_task, require_top_k
 from kbert.inference.finite_numbers import require_finite_answers
@@ -47,6 +48,7 @@ from kbert.tasks.similarity.vectors import shortened
 from kbert.tokenization import text_inputs
 from kbert.tokenization.written_tokens import say_written_tokens
 
+_FEWER_AT_ONCE = "give fewer texts at a time (--batch_size), or a smaller max_seq_length"
 _TRAINED = "float32"  # the precision of the weights
 _MODELS = ("model", "answering_model", "read_rows", "rows")  # of what is made once
 
@@ -214,12 +216,14 @@ class LoadedModel(TextAnswers):
         return self._once("signatures", make)
 
     def graph(self, key, make: Callable[[], Callable]) -> Callable:
-        """The `tf.function` that `make` gives for a key, the same one at every call.
+        """The `tf.function` that `make` gives for a key, the same one at every call. It raises MemoryError
+        for a batch that does not fit into memory.
 
         Tracing takes half a second and its memory is not given back, so graphs belong to the model and not
         to what asks it.
         """
-        return self._once(("graph", key), make)
+        named = naming_full_memory("a batch of texts", _FEWER_AT_ONCE)
+        return self._once(("graph", key), lambda: named(make()))
 
     def _once(self, key, make):
         """What `make` gives for a key; threads that ask at the same time wait for the first of them.

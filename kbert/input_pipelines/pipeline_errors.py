@@ -4,7 +4,7 @@ import builtins
 import contextlib
 import re
 
-MENDABLE = (ValueError, OSError, FloatingPointError)  # by a user, who gets their message
+MENDABLE = (ValueError, OSError, FloatingPointError, MemoryError)  # by a user, who gets their message
 # TensorFlow's script_ops.py writes "<type>: <message>", the traceback, and the same again.
 _RAISED = re.compile(r"\b(\w*(?:Error|Exception)): (.*?)\nTraceback \(most recent call last\):", re.S)
 

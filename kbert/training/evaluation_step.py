@@ -6,10 +6,12 @@ import numpy as np
 import tensorflow as tf
 
 from kbert.cli.progress import Progress, activity
+from kbert.full_memory import naming_full_memory
 from kbert.tasks.losses import example_weights
 from kbert.tasks.task import Predictions
 from kbert.training.coupled_rows import with_coupled_rows
 
+_FEWER_AT_ONCE = "take a smaller batch_size; in a training eval_batch_size, with which the same run goes on"
 _WEIGHTS = "example weights"  # collected with the task's values: 0 for rows that only fill the last batch
 
 
@@ -141,11 +143,11 @@ def evaluate_batches(
       after_batch: called after each batch; what it raises ends the evaluation.
 
     Raises:
-      ValueError: when there is no batch.
+      ValueError: when there is no batch; MemoryError for one that does not fit into memory.
     """
     sums, collected = None, []
     progress = Progress("Evaluated", "batches", num_batches or _count_batches(batches))
-    with activity("evaluation") as now:
+    with activity("evaluation") as now, naming_full_memory("a batch of the evaluation", _FEWER_AT_ONCE):
         if isinstance(step, EvaluationStep) and hasattr(batches, "element_spec"):
             step.trace(batches.element_spec)
         for number, batch in enumerate(batches, 1):

@@ -20,6 +20,7 @@ from kbert.cli.progress import activity
 from kbert.cli.signals import StoppedBySignal, StopSignal
 from kbert.config import TrainingConfig
 from kbert.encoder import BertEncoder
+from kbert.full_memory import naming_full_memory
 from kbert.input_pipelines.pipeline_errors import raising_own_errors
 from kbert.runs import checkpoint
 from kbert.runs.base_weights import base_file, write_base
@@ -55,7 +56,8 @@ _SECONDS_TO_SEE = 10.0  # until a file of another machine shows on a network dis
 def open_run(strategy, path, config: TrainingConfig, details: dict, vocabulary):
     """Opens a run directory and locks it, so that no other process trains in it meanwhile.
 
-    A new folder is removed again when the block ends with a ValueError before the first line of metrics.
+    A new folder is removed again when the block ends with a ValueError or a MemoryError before the first line
+    of metrics.
 
     Args:
       strategy: a tf.distribute strategy. With several workers, the chief makes and locks the folder.
@@ -84,7 +86,7 @@ def open_run(strategy, path, config: TrainingConfig, details: dict, vocabulary):
     with lock, naming_lost_workers(strategy, resume_hint):
         try:
             yield run
-        except ValueError:
+        except (ValueError, MemoryError):
             if is_new and is_chief(strategy) and not (run.metrics_file.exists() or run.checkpoints.exists()):
                 shutil.rmtree(run.path, ignore_errors=True)
             raise
@@ -118,13 +120,24 @@ def train(task: Task, config: TrainingConfig, plan: Plan, run: RunDirectory, str
 
     Raises:
       FloatingPointError: when a loss or gradient norm is not finite.
+      MemoryError: when a step or an evaluation does not fit into memory.
       OSError: when the last checkpoint cannot be written.
       StoppedBySignal: after a SIGTERM or Ctrl-C, once everything is saved.
       ValueError: when the batch size is not divisible by the number of replicas, when there are checkpoints
         but none can be read, or when the texts of a batch do not fit into `packed_rows`.
     """
-    with StopSignal().listening() as stop, raising_own_errors(), _own_random_numbers():
+    fits = naming_full_memory("the training", _smaller_steps(task))
+    with StopSignal().listening() as stop, raising_own_errors(), _own_random_numbers(), fits:
         return Trainer(task, config, plan, run, strategy, stop).run_phases()
+
+
+def _smaller_steps(task):
+    """What makes the steps of a training smaller, of which the first settings may change when it goes on."""
+    settings = ["more gradient_accumulation_steps"] * (not task.coupled) + ["recompute_activations=true"]
+    return (
+        f"the same run goes on with {' or '.join(settings)} (--override); another one may have a smaller "
+        "train_batch_size or shorter sequences (docs/runs.md)"
+    )
 
 
 @contextlib.contextmanager

@@ -325,8 +325,7 @@ def test_nothing_that_answers_must_be_compiled(finetuned_run, pretraining_run, m
     monkeypatch.setattr(Kernel, "compiled", True)
     for run in (finetuned_run, pretraining_run):
         loaded = load(run.path)
-        answer = loaded.graph("serving_default", loaded.signatures["serving_default"].as_graph)
-        graph = answer.get_concrete_function().graph
+        graph = loaded.signatures["serving_default"].as_graph().get_concrete_function().graph
         library = graph.as_graph_def().library.function
         assert [one.signature.name for one in library if one.attr["_XlaMustCompile"].b] == []
 
