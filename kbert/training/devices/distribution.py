@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import glob
 import os
 import re
 import signal
@@ -13,6 +14,9 @@ from kbert.config import Devices
 from kbert.input_pipelines.epochs import without_autotune
 from kbert.training.devices import cluster as clusters
 from kbert.training.devices.rendezvous import wait_for_workers
+
+_CARDS = "/dev/nvidia[0-9]*"  # TensorFlow's own lines of what it lacks go unseen, see quiet_tensorflow
+_HIDING = "CUDA_VISIBLE_DEVICES"
 
 
 def make_strategy(devices: Devices) -> tf.distribute.Strategy:
@@ -37,11 +41,17 @@ def make_strategy(devices: Devices) -> tf.distribute.Strategy:
             f"num_devices={num_devices} works only with strategy=mirrored; {name} uses every device that "
             "its processes see. To choose GPUs, set CUDA_VISIBLE_DEVICES."
         )
-    if name == "multi_worker":
-        return _multi_worker(devices.cluster)
     if name == "tpu":
         return _tpu(devices.tpu)
     gpus = tf.config.list_physical_devices("GPU")
+    if not gpus and glob.glob(_CARDS) and os.environ.get(_HIDING) not in ("", "-1"):
+        logging.warning(
+            "this machine has an NVIDIA card (%s), but TensorFlow sees none, so the training is on the CPU. "
+            "docs/install.md, \"no GPU is listed\", finds the reason; %s=-1 says that the CPU is meant.",
+            _CARDS, _HIDING,
+        )  # fmt: skip
+    if name == "multi_worker":
+        return _multi_worker(devices.cluster)
     if name == "auto":
         name = "mirrored" if len(gpus) > 1 and num_devices != 1 else "one_device"
     if name == "one_device" and num_devices and num_devices > 1:

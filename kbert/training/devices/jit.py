@@ -34,7 +34,7 @@ def resolve_jit(config, strategy) -> bool:
         shapes = "one shape" if config.fixed_shapes else "many shapes"
         because = f'jit_compile="auto", {device}, batches of {shapes}'
     else:
-        because = "jit_compile of the config"
+        because = f"jit_compile of the config, {device}"
     compiled = "compiled by XLA" if jit_compile else "not compiled by XLA"
     logging.info("precision %s; the step is %s (%s)", config.precision, compiled, because)
     return jit_compile

@@ -10,7 +10,7 @@ from kbert.config import Devices
 from kbert.input_pipelines.batches import evaluation_batches, training_batches
 from kbert.input_pipelines.epochs import Share
 from kbert.input_pipelines.text_reader import RowsInMemory
-from kbert.training.devices import cluster
+from kbert.training.devices import cluster, distribution
 from kbert.training.devices.distribution import (
     make_strategy,
 )
@@ -100,9 +100,23 @@ def test_what_cannot_be_is_refused(arguments, sentence):
     assert sentence in str(error.value)
 
 
-def test_auto_goes_by_the_cluster(monkeypatch):
-    import kbert.training.devices.distribution as distribution
+@pytest.mark.parametrize(("visible", "is_said"), [(None, True), ("0", True), ("-1", False), ("", False)])
+def test_a_card_that_tensorflow_does_not_see_is_said(tmp_path, monkeypatch, caplog, visible, is_said):
+    """Without a GPU to try: a file stands for its device."""
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: [])
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    monkeypatch.setattr(distribution, "_CARDS", str(tmp_path / "nvidia[0-9]*"))
+    (tmp_path / "nvidiactl").touch()  # that of the driver alone
+    make_strategy(Devices())
+    assert "TensorFlow sees none" not in caplog.text
+    (tmp_path / "nvidia0").touch()
+    make_strategy(Devices())
+    assert ("TensorFlow sees none, so the training is on the CPU" in caplog.text) == is_said
 
+
+def test_auto_goes_by_the_cluster(monkeypatch):
     chosen = []
     monkeypatch.setattr(distribution, "_multi_worker", chosen.append)
     monkeypatch.setenv("TF_CONFIG", tf_config({"worker": ["a:1"]}))
