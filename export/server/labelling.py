@@ -2,7 +2,7 @@
 
 from ..gate.saved_model_session import RequestError
 from .json_body import shown
-from .request import Request, invalid
+from .request import Request, invalid, require_whole
 from .service import Service
 
 _TEXT, _PAIR = ("text",), ("text", "text_pair")
@@ -59,7 +59,7 @@ def read_examples(inputs) -> tuple[list[Example], bool]:
             hint = ' Several texts are [["one"], ["two"]].' if isinstance(example, str) else ""
             raise invalid(
                 f"inputs[{index}]: received {shown(example)}; expected a list of one text, or of the two of "
-                f"a pair.{hint}"
+                f"a pair, or an object of text and text_pair.{hint}"
             )
     return [_texts(example) for example in inputs], False
 
@@ -78,8 +78,10 @@ def require_one_reading(model, inputs) -> None:
 
 def is_object_of_texts(value) -> bool:
     """Whether an object holds a text, or the two of a pair, as transformers' pipelines take them."""
-    is_object = isinstance(value, dict) and _TEXT[0] in value and value.keys() <= {*_PAIR}
-    return is_object and all(isinstance(text, str) for text in value.values())
+    if not isinstance(value, dict) or not value.keys() <= {*_PAIR}:
+        return False
+    second = value.get("text_pair")  # `null` is as left out
+    return isinstance(value.get("text"), str) and (second is None or isinstance(second, str))
 
 
 def _is_example(value) -> bool:
@@ -89,11 +91,8 @@ def _is_example(value) -> bool:
 
 def _texts(example) -> Example:
     """Those of what `_is_example`."""
-    return (
-        tuple(example)
-        if isinstance(example, list)
-        else tuple(example[name] for name in _PAIR[: len(example)])
-    )
+    texts = example if isinstance(example, list) else [example["text"], example.get("text_pair")]
+    return tuple(text for text in texts if text is not None)
 
 
 def _signature(model, inputs: Example) -> tuple[str, str, str] | None:
@@ -122,7 +121,7 @@ def _scores(service, request, inputs, examples, truncate, raw):
     others = {"truncated", "label"} & set(service.model.signatures[name].outputs)
     answer = service.predict(request, name, arrays, (*{output, raw_output}, *others))
     if "truncated" in others:
-        request.count_cut(
+        require_whole(
             answer["truncated"],
             truncate,
             lambda index: f"{shown(examples[index][0])} is too long; allow truncation.",

@@ -59,10 +59,12 @@ def prompt_for(model: ServedModel, prompt_name: str | None = None, input_type: s
             return _answered(model, input_type)
         if task is None:
             raise invalid(f"input_type={shown(input_type)}; the model has {_listed(prompts)}.")
-        # As in `embed`; or what the model calls by another word of clients.
-        words = (task, *(DOCUMENT_PROMPTS if task == _DOCUMENT else ()), *INPUT_TYPES)
-        alike = (word for word in words if word in prompts and INPUT_TYPES.get(word, task) == task)
-        name = next(alike, None) or _known(model).prompt_name(task)
+        # As in `embed`; where that has none for the task, what the model calls by another word of clients.
+        own = DOCUMENT_PROMPTS if task == _DOCUMENT else (_QUERY,)
+        alike = [word for word, meant in INPUT_TYPES.items() if meant == task and prompts.get(word)]
+        if alike and not any(map(prompts.get, own)):
+            return _answered(model, alike[0])
+        name = _known(model).prompt_name(task)
         return _answered(model, model.default_prompt_name if name is None else name)
     name = model.default_prompt_name if prompt_name is None else prompt_name
     if name is not None and name not in (*prompts, *TEXT_TASKS):

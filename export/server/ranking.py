@@ -13,7 +13,7 @@ from kbert.tasks.sparse_embedding.sparse_similarities import as_rows, sparse_sim
 
 from ..gate.saved_model_session import RequestError
 from .prompts import Prompt, prompts_of_ranking
-from .request import Request, invalid
+from .request import Request, invalid, require_whole
 from .service import Service
 
 _PART = 128  # texts whose vectors of tokens are held at once
@@ -136,13 +136,13 @@ def _pair_outputs(service, request, query, texts, truncate, names):
     if model.text_inputs is None:
         return _in_graph(service, request, inputs, truncate, names)
     rows, truncated = service.tokenized(request, inputs["text"], inputs["text_pair"])
-    _count_cut(request, truncated, truncate)
+    _require_whole(truncated, truncate)
     by_ids = model.ids_signature(names[0])
     if by_ids and WINDOW_FEATURE not in rows:
+        request.cut += int(truncated.sum())
         return service.run_rows(request, by_ids, rows, names)
     answer = _in_graph(service, request, inputs, truncate, names)
     request.texts, request.tokens, request.is_estimated = len(texts), int(rows["input_mask"].sum()), False
-    request.cut = int(truncated.sum())
     return answer
 
 
@@ -151,12 +151,12 @@ def _in_graph(service, request, inputs, truncate, names):
     others = {"truncated"} & set(service.model.signatures[signature].outputs)
     answer = service.predict(request, signature, inputs, (*names, *others))
     if others:
-        _count_cut(request, answer["truncated"], truncate)
+        _require_whole(answer["truncated"], truncate)
     return answer
 
 
-def _count_cut(request, truncated, truncate):
-    request.count_cut(
+def _require_whole(truncated, truncate):
+    require_whole(
         truncated,
         truncate,
         lambda index: f"texts[{index}] and the query are too long together; allow truncation.",

@@ -13,6 +13,21 @@ def invalid(message: str) -> RequestError:
     return RequestError("INVALID_ARGUMENT", message)
 
 
+def require_whole(truncated: np.ndarray, truncate: bool, sentence: Callable[[int], str]) -> None:
+    """Refuses texts that were cut.
+
+    Args:
+      truncated: bool (texts,).
+      truncate: whether a text may be cut.
+      sentence: what is said of the first by its index.
+
+    Raises:
+      RequestError: a text was cut, and may not be.
+    """
+    if not truncate and truncated.any():
+        raise invalid(sentence(int(truncated.argmax())))
+
+
 class Request:
     """What the parts of the server tell each other, and at its end the log.
 
@@ -52,21 +67,6 @@ class Request:
         self.texts += texts
         self.tokens += tokens
         self.is_estimated |= estimated
-
-    def count_cut(self, truncated: np.ndarray, is_allowed: bool, sentence: Callable[[int], str]) -> None:
-        """Adds the texts that were cut.
-
-        Args:
-          truncated: bool (texts,).
-          is_allowed: whether a text may be cut.
-          sentence: what is said of the first by its index, where it may not.
-
-        Raises:
-          RequestError: a text was cut, and may not be.
-        """
-        if not is_allowed and truncated.any():
-            raise invalid(sentence(int(truncated.argmax())))
-        self.cut += int(truncated.sum())
 
     def give_up(self) -> None:
         """Nobody waits any more: what has not run yet does not run."""

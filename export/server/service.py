@@ -18,7 +18,7 @@ from .batch_queue import BatchQueue, has_rows, joined
 from .json_tensors import text_bytes
 from .limits import Limits
 from .prompts import NO_PROMPT, Prompt
-from .request import Request, invalid
+from .request import Request, invalid, require_whole
 from .served_model import ServedModel
 from .tensors import check_size, check_texts
 
@@ -60,7 +60,9 @@ class Service:
             raise invalid(f"received {counted}; give as many of each.")
         tokens = _estimated_tokens(inputs, definition)
         request.count(max(len(tokens), 1), sum(tokens), estimated=True)
-        return self._complete(self.queue.run(request, name, inputs, tokens, outputs))
+        answer = self._complete(self.queue.run(request, name, inputs, tokens, outputs))
+        request.cut += int(np.sum(answer.get(TRUNCATED, 0)))
+        return answer
 
     def embed(
         self,
@@ -125,7 +127,7 @@ class Service:
             truncated = truncated | cut
         longest = self.model.text_inputs.max_seq_length
         most = min(max_tokens or longest, longest)
-        request.count_cut(
+        require_whole(
             truncated,
             truncate,
             lambda index: (
@@ -133,6 +135,7 @@ class Service:
                 "shorter one, or allow truncation."
             ),
         )
+        request.cut += int(truncated.sum())
         return rows
 
     def token_vectors(
@@ -155,7 +158,7 @@ class Service:
             raise RequestError("NOT_FOUND", f"{self.model.name} gives no vectors of tokens.")
         outputs = (VECTORS, MASK, TRUNCATED)
         answer = self.predict(request, task, {"text": self.checked(texts)}, outputs)
-        request.count_cut(
+        require_whole(
             answer[TRUNCATED],
             truncate,
             lambda index: (

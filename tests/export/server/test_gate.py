@@ -233,6 +233,10 @@ def test_a_prompt_of_the_name_that_a_client_sends_comes_first():
     assert {name: prompt_for(model, input_type=name).text for name in prompts} == prompts
     others = {"query": "q: ", "retrieval.query": "q: ", "passage": "d: "}  # Voyage's, Jina's, NVIDIA's words
     assert {name: prompt_for(model, input_type=name).text for name in others} == others
+    # sentence-transformers 5 adds empty ones.
+    model.prompts = {"query": "", "document": "", "search_query": "q: ", "retrieval.passage": "d: "}
+    assert prompt_for(model, input_type="retrieval.query").text == "q: "
+    assert prompt_for(model, input_type="passage").text == "d: "
     model.prompts = {"search_query": "q: ", "passage": "d: "}
     assert {name: prompt_for(model, input_type=name).text for name in others} == others
     model.prompts = {

@@ -1,5 +1,7 @@
 """Labels with their scores, and one path for every request: text-embeddings-inference's and SageMaker's."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -67,7 +69,7 @@ def test_the_label_of_a_threshold_comes_first(tmp_path):
 def test_one_texts_labels_stand_in_a_list_where_hugging_faces_clients_look(labels):
     """`InferenceClient` of Python and of JavaScript take the first element of what `POST /` answers."""
     asked, _ = labels
-    for inputs in (TEXT, [[TEXT]], {"text": TEXT}, [{"text": TEXT}]):
+    for inputs in (TEXT, [[TEXT]], {"text": TEXT, "text_pair": None}, [{"text": TEXT}]):
         assert asked.post("/", {"inputs": inputs}) == asked.post("/predict", {"inputs": [[TEXT]]})
     usual = {"truncation": True, "return_all_scores": True}
     assert asked.post("/", {"inputs": TEXT, "parameters": usual}) == asked.post("/", {"inputs": TEXT})
@@ -113,6 +115,22 @@ def test_one_path_takes_every_request(labels, vectors, ranking):
         status, answer = labels[0].post(path, {"inputs": TEXT, "raw_score": True})
         assert status == 400 and "did you mean raw_scores?" in answer["error"]
     assert labels[0].rest("GET", "/ping") == (200, {"status": "ok"})
+
+
+@pytest.mark.long
+def test_texts_that_are_cut_are_counted_on_every_path(labels):
+    asked, long = labels[0], "jump " * 100
+
+    def cut():
+        page = asked.whole("GET", "/metrics")[2].decode()
+        return float(re.search(r"^kbert_texts_cut_total (\S+)", page, re.MULTILINE)[1])
+
+    for path, body in (
+        ("/predict", {"inputs": [[long], [TEXT], [long]]}),
+        ("/v1/models/org/loud:predict", {"instances": [long, TEXT, long]}),
+    ):
+        before = cut()
+        assert asked.post(path, body)[0] == 200 and cut() == before + 2
 
 
 @pytest.mark.long
