@@ -116,7 +116,8 @@ class Layout(NamedTuple):
 
     `quoted`: a cell may stand in double quotes, which are doubled inside of it. `first`: the lines that are
     read for this, but are rows. `skipped`: how many other lines come before these. `spaced`: a blank follows
-    each delimiter, and is no part of a cell.
+    each delimiter and is no part of a cell; a quotation mark behind it opens one. `padded`: the same, but
+    such a mark is text.
     """
 
     delimiter: str
@@ -125,15 +126,23 @@ class Layout(NamedTuple):
     first: list[str]
     skipped: int
     spaced: bool = False
+    padded: bool = False
 
 
 def _with_beginning(layout, lines) -> Layout:
-    """The layout, also `spaced` where the first rows are, though the header is not."""
+    """The layout, also `spaced` where the first rows are, though the header is not; or `padded` where none of
+    their cells is in quotes: what writes f"{label}, {text}" quotes nothing."""
     first = [*layout.first, *itertools.islice(lines, _ENOUGH_ROWS)]
-    rows = _cut((line[:_ENOUGH_OF_LINES] for line in first), layout.delimiter)
-    cells = list(itertools.chain.from_iterable(row[1:] for row in rows if layout.quoted))
-    spaced = layout.spaced or bool(cells) and all(cell[:1] == " " for cell in cells)
-    return layout._replace(first=first, spaced=spaced)
+    if layout.spaced or not layout.quoted:
+        return layout._replace(first=first)
+    mark = re.escape(layout.delimiter)
+    in_quotes = re.compile(rf'(^|{mark} +)"(?:[^"\n]|"")*"(?=\s*(?:{mark}|$))')
+    emptied = [in_quotes.subn(r"\1", line[:_ENOUGH_OF_LINES]) for line in first]
+    rows = _cut((line for line, _ in emptied), layout.delimiter)
+    cells = list(itertools.chain.from_iterable(row[1:] for row in rows))
+    padded = bool(cells) and all(cell[:1] == " " for cell in cells)
+    spaced = padded and any(number for _, number in emptied)
+    return layout._replace(first=first, spaced=spaced, padded=padded and not spaced)
 
 
 def require_columns(
@@ -306,6 +315,7 @@ def read_cells(
         except csv.Error as error:
             problems.add(f"{path} line {begin}: {_quote_problem(str(error))} {_without_quotes(layout)}")
         else:
+            cells = [cell.lstrip(" ") for cell in cells] if layout.padded else cells
             yield reader.line_num + layout.skipped, cells
 
 
@@ -435,7 +445,8 @@ def delimited_records(
 def _labels_of_lines(cells, label, layout) -> set[str]:
     """The labels of the lines of a row, where each that is not blank has as many cells as the header."""
     lines = io.StringIO(layout.delimiter.join(cells), newline="")
-    rows = [row for row in _cut(lines, layout.delimiter, quoted=False, spaced=layout.spaced) if row]
+    spaced = layout.spaced or layout.padded
+    rows = [row for row in _cut(lines, layout.delimiter, quoted=False, spaced=spaced) if row]
     return {row[label] for row in rows} if {*map(len, rows)} == {len(cells)} else set()
 
 

@@ -52,6 +52,10 @@ READ = {
         *("a.csv", PLAIN, 'label,text\nx, "one"\ny,two\n'),
         [(' "one"', None, "x"), ("two", None, "y")],
     ),
+    "csv with a blank before each text, and marks in some": (
+        *("a.csv", PLAIN, 'label|text\nx| a film\ny| "Good" was the word\nx| "one\ny| two"\n'),
+        [("a film", None, "x"), ('"Good" was the word', None, "y"), ('"one', None, "x"), ('two"', None, "y")],
+    ),
     "JSON lines with blank ones": (
         *("a.jsonl", PAIRS, '{"a": "é\\tx", "b": "two", "y": 1}\n\n{"y": 0, "b": "", "a": "z"}\n'),
         [("é\tx", "two", "1"), ("z", "", "0")],
