@@ -63,7 +63,8 @@ def parse_object(line: str, source: str, number: int, expected: str) -> dict:
         if is_whole_json(line, number):
             raise NotLines(f"{source} is one JSON value over all its lines; {AS_LINES}") from None
         if line.rstrip().endswith("},"):
-            raise ValueError(f"{where} ends in a comma; take it away: sed 's/}},$/}}/' OLD > NEW.") from None
+            remedy = r"sed 's/},\r*$/}/' OLD > NEW"
+            raise ValueError(f"{where} ends in a comma; take it away: {remedy}.") from None
         raise
 
 

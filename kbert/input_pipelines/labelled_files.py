@@ -1,6 +1,7 @@
 """Labelled files, of every format of `FORMATS` -> rows. Nothing heavy is imported."""
 
 import hashlib
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -202,11 +203,11 @@ def needless_settings(path: str | Path, dataset: DatasetConfig) -> dict[str, str
 
 def schema_labels(path: str | Path, dataset: DatasetConfig) -> tuple[str, ...]:
     """The classes that a schema names for the column of the labels, in its order; none where it names none,
-    or the files of a table name different ones.
+    or the files of a table name different ones. Those of a file without may hold the names as texts.
 
     Raises:
-      ValueError: as `find_table` does, for a damaged file, and where some files name classes and others do
-        not, whose numbers would be further classes.
+      ValueError: as `find_table` does, for a damaged file, and where some files name classes and others
+        hold numbers without names, which would be further classes.
     """
     if isinstance(path, DataFile):
         return path.classes.get(dataset.label, ())
@@ -214,14 +215,20 @@ def schema_labels(path: str | Path, dataset: DatasetConfig) -> tuple[str, ...]:
     if file_format not in TABLES or not (table := find_table(path, file_format)):
         return ()
     by_file = {file: table_rows.schema_classes(file, file_format) for file in table.files}
-    every = {classes.get(dataset.label, ()) for classes in by_file.values()}
-    if () in every and len(every) > 1:
-        without = next(file for file, classes in by_file.items() if dataset.label not in classes)
-        raise ValueError(
-            f"{without} does not name the classes of {dataset.label!r} in its schema, which other files of "
-            f"{path} do: pandas, say, leaves them out. Write all files alike."
-        )
+    every = {classes[dataset.label] for classes in by_file.values() if dataset.label in classes}
+    for file, classes in by_file.items():
+        if every and dataset.label not in classes and _holds_numbers(file, file_format, dataset.label):
+            raise ValueError(
+                f"{file} does not name the classes of {dataset.label!r} in its schema, which other files of "
+                f"{path} do: pandas, say, leaves them out. Write all files alike."
+            )
     return every.pop() if len(every) == 1 else ()
+
+
+def _holds_numbers(file, file_format, column):
+    values = (record[column] for _, record in table_rows.read_rows(file, file_format, [column]))
+    items = itertools.chain.from_iterable(value if isinstance(value, list) else [value] for value in values)
+    return any(isinstance(item, int | float) for item in items)
 
 
 def _with_texts(records, path, dataset, read, problems):

@@ -198,8 +198,8 @@ def class_label(record: dict, dataset: DatasetConfig, where: str) -> str:
     label = record[column]
     if is_whole(label):
         label = record[column] = _name_of_number(label, dataset.labels)
-    elif isinstance(label, str) and label not in dataset.labels and as_number(label) is not None:
-        names = (label.removesuffix(".0"), f"{label}.0")
+    elif dataset.labels and isinstance(label, str) and label not in dataset.labels:
+        names = (label.removesuffix(".0"), f"{label}.0") if as_number(label) is not None else ()
         label = record[column] = next((name for name in names if name in dataset.labels), label)
     require_label(label, dataset, where, _signs_of_none(dataset))
     if not isinstance(label, str):

@@ -180,7 +180,8 @@ def _text_documents(unit, text_format, problems) -> Iterator[list[bytes]]:
             if held > _LONGEST_DOCUMENT:
                 raise ValueError(
                     f"{LineOfFile(unit.file, first_byte, number)}: no blank line in {held >> 20:,} MiB "
-                    "before it. A blank line ends a document, which memory holds: put one between the texts."
+                    "before it. A blank line ends a document, which memory holds: put one between the texts, "
+                    "for example with sed G OLD > NEW where each line is one."
                 )
     if document:
         yield document

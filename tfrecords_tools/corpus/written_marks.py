@@ -14,7 +14,7 @@ from tfrecords_tools.work.worker_pool import byte_batches
 # <s>, which HTML has too.
 _MARKS = (*BERT_TOKENS, "<unk>", "<pad>", "<mask>", "</s>", "<eos>", "<|endoftext|>", "@-@", "@,@", "@.@")
 _BYTES = 1 << 20  # that are looked at
-_RARE = 50_000  # bytes to a mark: a text on BERT may name [SEP]
+_RARE, _FEW = 50_000, 2  # bytes to a mark, and marks: a text on BERT may name [SEP], in a small corpus too
 
 
 def say_written_marks(files: Iterable[Path], text_format: TextFormat):
@@ -32,7 +32,7 @@ def say_written_marks(files: Iterable[Path], text_format: TextFormat):
     text = b"\n".join(next(byte_batches(lines, _BYTES), []))
     counts = {mark: text.count(mark.encode()) for mark in _MARKS}
     mark = max(counts, key=counts.__getitem__)
-    if counts[mark] * _RARE > len(text):
+    if counts[mark] > max(_FEW, len(text) / _RARE):
         logging.warning(
             "The first %s bytes of the corpus hold %s %s times, which another program wrote there and which "
             "is read as characters: take texts without such marks (of WikiText the raw ones), or replace "

@@ -284,7 +284,7 @@ REFUSED = {
     "not JSON": ("a.jsonl", '{"text": "x", "label": "1"}\n{"text": \n', "a.jsonl line 2 is not valid JSON: "),
     "commas behind objects": (
         *("a.jsonl", '{"text": "x", "label": "1"},\n{"text": "y", "label": "0"}\n'),
-        "a.jsonl line 1 ends in a comma; take it away: sed 's/},$/}/' OLD > NEW.",
+        "a.jsonl line 1 ends in a comma; take it away: sed 's/},\\r*$/}/' OLD > NEW.",
     ),
     "spaCy's pair": (
         *("a.jsonl", '["x", {"entities": []}]\n'),

@@ -27,8 +27,9 @@ def test_marks_in_one_line_of_a_hundred_are_said(tmp_path, caplog, line, mark):
     assert f"bytes of the corpus hold {mark} {times} times" in record.getMessage()
 
 
-def test_a_text_that_names_a_mark_is_not_doubted(tmp_path, caplog):
+@pytest.mark.parametrize("num_lines", [20, 2000])
+def test_a_text_that_names_a_mark_is_not_doubted(tmp_path, caplog, num_lines):
     file = tmp_path / "corpus.txt"
-    file.write_text(WORDS * 2000 + "BERT puts [SEP] between two texts, where RoBERTa has </s> twice.\n")
+    file.write_text(WORDS * num_lines + "BERT puts [SEP] between two texts, where RoBERTa has </s> twice.\n")
     say_written_marks([file], TextFormat())
     assert not caplog.text

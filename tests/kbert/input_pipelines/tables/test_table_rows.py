@@ -125,6 +125,8 @@ def test_numbers_that_a_part_of_the_files_names_are_no_further_classes(tmp_path)
         ValueError, match=r"a-1.parquet does not name the classes of 'label' in its schema, which"
     ):
         LabelledFile(tmp_path / "a-*.parquet", ONE_LABEL_FILES, TEXT)
+    write_parquet(tmp_path / "a-1.parquet", pa.table({"text": ["a", "b"], "label": ["neg", "pos"]}))
+    assert LabelledFile(tmp_path / "a-*.parquet", ONE_LABEL_FILES, TEXT).dataset.labels == ("neg", "pos")
 
 
 def test_labels_that_are_listed_as_the_numbers_of_named_classes_are_explained(tmp_path):
