@@ -43,10 +43,11 @@ _DAMAGES: dict[Callable[[str], object], str] = {
     "in UTF-8, or mend them, for example with ftfy",
     re.compile("\ufffd").search: "hold U+FFFD, which stands for characters that were lost when a wrong "
     "encoding was read; get the texts again",
-    # No text has these, but for U+0085, which ends lines of some.
-    re.compile("[\x80-\x84\x86-\x9f]").search: "hold control characters of U+0080 to U+009F, which "
-    "WordPiece deletes, as those of a text that is read in a wrong encoding; {mend}",
 }
+_CONTROLS = (
+    "hold control characters of U+0080 to U+009F, which WordPiece deletes, as those of a text that is read "
+    "in a wrong encoding; {mend}"
+)
 _EXCEL_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # the first line of a file that is written for Excel
 
 
@@ -91,23 +92,28 @@ class _Damaged:
 
     def __init__(self, path, encoding):
         self._path, self._encoding = path, encoding
-        self._windows = WINDOWS_FOR.get(encoding, "")
+        self._likely = WINDOWS_FOR.get(encoding, encoding)
+        self._is_better = self._likely != encoding  # and has a character for each byte
+        # No text has these, but for U+0085, which ends lines of some, and is "…" of Windows.
+        controls = "[\x80-\x9f]" if self._is_better else "[\x80-\x84\x86-\x9f]"
+        self._damages = _DAMAGES | {re.compile(controls).search: _CONTROLS}
         self._numbers, self._firsts = Counter[str](), {}
 
     def look_at(self, line):
-        for is_in, sentence in _DAMAGES.items():
+        for is_in, sentence in self._damages.items():
             if is_in(line):
+                content = line.encode(self._encoding, "replace")
+                self._is_better &= "\ufffd" not in content.decode(self._likely, "replace")
                 self._numbers[sentence] += 1
-                self._firsts.setdefault(sentence, line)
+                self._firsts.setdefault(sentence, content)
 
     def say(self, num_lines):
         """Warns of what is in more than a line of a hundred."""
         for sentence, number in self._numbers.items():
             if number * 100 > num_lines:
-                content = self._firsts[sentence].encode(self._encoding, "replace")
-                shown = shown_as(content, self._windows or self._encoding)
-                mend = f"set dataset.encoding={self._windows}, which gives {shown!r}"
-                sentence = sentence.format(shown=shown, mend=mend if self._windows else _GET_AGAIN)
+                shown = shown_as(self._firsts[sentence], self._likely)
+                mend = f"set dataset.encoding={self._likely}, which gives {shown!r}"
+                sentence = sentence.format(shown=shown, mend=mend if self._is_better else _GET_AGAIN)
                 warn_once(f"{self._path}: {number:,} line(s) {sentence}.")
 
 

@@ -138,6 +138,9 @@ def test_an_encoding_of_old_is_read_where_it_is_set_and_never_guessed(write, cap
         ("café déjà", "latin-1", "latin-1", ""),
         ("šťastný život", "iso-8859-2", "iso-8859-2", ""),
         ("one\x85", "utf-8", None, ""),
+        ("one…", "cp1252", "latin-1", "set dataset.encoding=cp1252, which gives 'one…;pos'"),
+        ("\x93one\x9d", "latin-1", "latin-1", "a wrong encoding; get the texts again"),
+        ("„žalias“", "cp1257", "iso-8859-13", "set dataset.encoding=cp1257, which gives '„žalias"),
         ("dont;neg\n" * 100 + "don\x92t", "utf-8", None, ""),
     ],
 )
