@@ -3,7 +3,7 @@ Standard library only."""
 
 import operator
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from kbert.cli.warn_once import warn_once
 from kbert.tokenization.base_vocabulary import BaseVocabulary
@@ -37,23 +37,36 @@ def say_written_tokens(texts: Iterable, vocabulary: BaseVocabulary, source, read
         )
 
 
-def say_letters_apart(texts: Sequence, vocabulary: BaseVocabulary, source):
+class LettersApart:
     """Warns where letters and accents, or the parts of Korean syllables, stand apart (NFD) in texts, and
     together in the tokens: other tokens are then read than of the same words in NFC. WordPiece that strips
     accents takes them apart itself, SentencePiece puts them together.
 
     Args:
-      texts, vocabulary, source: as for `say_written_tokens`; all texts at once: one of a hundred may be so.
+      vocabulary, source: as for `say_written_tokens`.
     """
-    if not isinstance(vocabulary, Vocabulary) or vocabulary.rules.strip_accents:
-        return
-    apart = sum(_holds(text, _is_apart) for text in texts)
-    if apart * _FEW > len(texts) and sum(map(_is_apart, vocabulary.tokens)) * _FEW < len(vocabulary):
-        warn_once(
-            f"{source}: in {apart:,} text(s) letters and accents are characters of their own (NFD), in the "
-            "vocabulary they are one, so other tokens are read. Write the texts in NFC, here and elsewhere: "
-            "unicodedata.normalize('NFC', text)."
+
+    def __init__(self, vocabulary: BaseVocabulary, source):
+        self._source, self._total, self._apart = source, 0, 0
+        self._matters = (
+            isinstance(vocabulary, Vocabulary)
+            and not vocabulary.rules.strip_accents
+            and sum(map(_is_apart, vocabulary.tokens)) * _FEW < len(vocabulary)
         )
+
+    def look_at(self, text):
+        """Counts a text, or a tuple, list or dict with texts in it."""
+        self._total += 1
+        self._apart += self._matters and _holds(text, _is_apart)
+
+    def say(self):
+        """Warns, after the last text, of more than one of a hundred."""
+        if self._apart * _FEW > self._total:
+            warn_once(
+                f"{self._source}: in {self._apart:,} text(s) letters and accents are characters of their own "
+                "(NFD), in the vocabulary they are one, so other tokens are read. Write the texts in NFC, "
+                "here and elsewhere: unicodedata.normalize('NFC', text)."
+            )
 
 
 def _is_apart(text):

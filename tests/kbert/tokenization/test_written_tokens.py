@@ -12,7 +12,7 @@ from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.input_pipelines.source_rows import make_rows
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS
 from kbert.tokenization.vocabulary import Vocabulary
-from kbert.tokenization.written_tokens import say_letters_apart, say_written_tokens
+from kbert.tokenization.written_tokens import LettersApart, say_written_tokens
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
 
 pytestmark = pytest.mark.usefixtures("eager")
@@ -37,6 +37,13 @@ def test_tokens_of_the_vocabulary_are_seen(vocabulary, texts, said, caplog, requ
     say_written_tokens(texts, vocabulary, request.node.name)
     assert len(caplog.records) == (said is not None)
     assert said is None or f"texts hold {said} written out" in caplog.text
+
+
+def say_letters_apart(texts, vocabulary, source):
+    letters = LettersApart(vocabulary, source)
+    for text in texts:
+        letters.look_at(text)
+    letters.say()
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
@@ -114,11 +121,13 @@ def test_a_labelled_file_says_it(tmp_path, vocabulary, caplog):
 
 def test_records_of_a_labelled_file_say_it(tmp_path, vocabulary, caplog):
     file, config = tmp_path / "train.tsv", tmp_path / "config.toml"
-    file.write_text("text\tlabel\na\tx\nb [SEP] c\ty\n")
+    file.write_text("text\tlabel\na\tx\nb [SEP] cafe\u0301\ty\n", encoding="utf-8")
     config.write_text('task = "sequence_classification"\nmax_seq_length = 8\n')
     vocabulary.write(tmp_path / "vocab.txt")
-    create_finetuning_data(config, file, tmp_path / "records", vocab_file=tmp_path / "vocab.txt")
+    source = {"vocab_file": tmp_path / "vocab.txt", "do_lower_case": False}
+    create_finetuning_data(config, file, tmp_path / "records", **source)
     assert f"{file}: texts hold [SEP] written out" in caplog.text
+    assert f"{file}: in 1 text(s) letters and accents are" in caplog.text
 
 
 def test_a_labelled_file_says_that_its_words_are_not_known(tmp_path, vocabulary, caplog):
