@@ -85,6 +85,9 @@ def _is_split(run, data) -> bool:
     held_out = run.details.get("held_out")
     if not held_out:
         return False
+    number = run.details.get("num_train_examples", 0) + held_out["num_examples"]
+    if data.num_examples < number or data.num_examples > number and not run.config.max_train_examples:
+        return False
     with contextlib.suppress(ValueError):  # of other examples, of which nothing would be held out
         return _held_out(run, data).digest == held_out["digest"]
     return False

@@ -12,6 +12,7 @@ from kbert.checks import require_single
 from kbert.config import DatasetConfig, FinetuningConfig
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.input_pipelines.data_files import shown_source
+from kbert.input_pipelines.held_out_split import far_fewer
 from kbert.input_pipelines.records.record_folders import LabelledRecords, warn_of_trained_records
 from kbert.input_pipelines.repeated_rows import repetitions, shared_rows
 from kbert.input_pipelines.tables.table_paths import require_one_split
@@ -148,6 +149,8 @@ def open_data(config: FinetuningConfig, paths: LabelledPaths) -> FinetuningData:
         train, dev[""] = whole.split(config.dev_split, config.dev_split_seed)
         shares = {"training": train, "evaluation": dev[""]}
         _log_split(config, shares)
+        if sentence := far_fewer(config.dev_split, dev[""].num_examples, whole.num_examples):
+            logging.warning("%s", sentence)
         _warn_of_labels(f"dev_split={config.dev_split}", whole, shares)
     if config.max_train_examples:
         fewer = train.at_most(config.max_train_examples, config.dev_split_seed)

@@ -6,7 +6,7 @@ import copy
 from kbert.input_pipelines.data_files import reading_dataset
 from kbert.input_pipelines.held_out_split import digest_examples, held_out_indices
 from kbert.input_pipelines.labelled_files import examples_fingerprint
-from kbert.input_pipelines.repeated_rows import as_read
+from kbert.input_pipelines.repeated_rows import hashes_as_read
 
 
 class LabelledFile:
@@ -51,7 +51,7 @@ class LabelledFile:
     def _groups(self):
         """For each example the least of the texts that read like its own. So a file without such copies is
         split as it was when texts were compared exactly, and its runs are resumed and evaluated."""
-        read = [*map(hash, self._files.groups([*map(as_read, self.examples)]))]
+        read = [*map(hash, self._files.groups([*map(hashes_as_read(), self.examples)]))]
         exact = self._files.groups(self.examples)
         least: dict[int, str] = {}
         for text, group in zip(exact, read, strict=True):

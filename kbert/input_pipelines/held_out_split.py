@@ -4,8 +4,6 @@ import collections
 import hashlib
 from collections.abc import Sequence
 
-from absl import logging
-
 from kbert.input_pipelines.labelled_files import examples_fingerprint
 
 _FAR_OFF = 0.25  # of the share that was asked for
@@ -23,8 +21,8 @@ def held_out_indices(
     The answer depends on the examples alone, not on their order: groups follow each other by the SHA-256 of
     seed and group. From every stratum about `fraction` is taken, less than one example more or less where no
     group has two; the whole is the rounded share of all examples, dealt by largest remainders. Of a
-    stratum at least `stay` examples are not held out. A warning says where far fewer come out, since a group
-    is larger than what is left of its share.
+    stratum at least `stay` examples are not held out. Fewer come out where a group is larger than what is
+    left of its share, see `far_fewer`.
 
     Args:
       groups: for each example a text; examples of the same text stay together.
@@ -56,12 +54,14 @@ def held_out_indices(
             f"dev_split={fraction} of {len(groups)} examples in {len(members)} groups holds out none: "
             f"{_TOGETHER}."
         )
-    if len(chosen) < (1 - _FAR_OFF) * round(fraction * len(groups)):
-        logging.warning(
-            "dev_split=%s holds out only %s of %s examples, in %s groups: %s.",
-            *(fraction, f"{len(chosen):,}", f"{len(groups):,}", f"{len(members):,}", _TOGETHER),
-        )
     return sorted(chosen)
+
+
+def far_fewer(fraction: float, held_out: int, number: int) -> str | None:
+    """A sentence where far fewer of a number of examples were held out than the share that was asked for."""
+    if held_out >= (1 - _FAR_OFF) * round(fraction * number):
+        return None
+    return f"dev_split={fraction} holds out only {held_out:,} of {number:,} examples: {_TOGETHER}."
 
 
 def _order(group, seed):

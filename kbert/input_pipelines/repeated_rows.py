@@ -1,6 +1,8 @@
 """Rows of a labelled file that are there twice, and texts that stand under several labels."""
 
+import functools
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from kbert.files.json_values import shown
 
@@ -8,27 +10,38 @@ _SHARE = 10
 _SHOWN = 60  # characters of a text
 
 
-def as_read(value, fold: Callable[[str], str] = str.casefold):
+def as_read(text: str, fold: Callable[[str], str] = str.casefold) -> str:
     """A text as a person and an uncased model read it: without capitals, a blank for each stretch of blanks
-    and line ends; a tuple with its texts so. Another value is itself.
+    and line ends.
 
     Args:
-      value: what an example holds.
+      text: the text.
       fold: what makes capitals equal to small letters; `str` for a comparison that tells them apart.
     """
-    if isinstance(value, tuple):
-        parts = [as_read(part, fold) for part in value]
-        return value._make(parts) if hasattr(value, "_make") else tuple(parts)
-    if not isinstance(value, str):
-        return value
-    read = fold(" ".join(value.split()))
-    return value if read == value else read  # a copy of each text would fill the memory
+    read = fold(" ".join(text.split()))
+    return text if read == text else read  # no copy of most
+
+
+def hashes_as_read(fold: Callable[[str], str] = str.casefold) -> Callable[[Any], Any]:
+    """A function from what an example holds to the same with a hash in the place of each text: equal ones for
+    texts that `as_read` makes equal. Copies of all texts would fill the memory. One that examples share, such
+    as the context of questions, is read once."""
+    hashed = functools.cache(lambda text: hash(as_read(text, fold)))
+
+    def replaced(value):
+        if isinstance(value, tuple):
+            parts = map(replaced, value)
+            return value._make(parts) if hasattr(value, "_make") else tuple(parts)
+        return hashed(value) if isinstance(value, str) else value
+
+    return replaced
 
 
 def shared_rows(train: Sequence[tuple], dev: Sequence[tuple]) -> str | None:
     """A sentence on examples for evaluation that are trained on as well; None for a tenth of them at most."""
+    read = hashes_as_read()
     read_train, read_dev = (
-        [hash((as_read(tuple(texts)), label)) for *texts, label in examples] for examples in (train, dev)
+        [hash((read(tuple(texts)), label)) for *texts, label in examples] for examples in (train, dev)
     )
     number = sum(map({*read_train}.__contains__, read_dev))
     if number * _SHARE <= len(dev):
@@ -50,18 +63,21 @@ def repetitions(examples: Sequence[tuple]) -> tuple[str | None, str | None]:
     Returns:
       A sentence each, or None where there is nothing of the kind.
     """
-    labels: dict[tuple, dict] = {}  # texts -> their labels, each once
-    for *texts, label in examples:
-        labels.setdefault(as_read(tuple(texts), str), {})[label] = None
+    read = hashes_as_read(str)
+    labels: dict[int, dict] = {}  # hash of texts -> their labels, each with an example
+    for example in examples:
+        *texts, label = example
+        labels.setdefault(hash(read(tuple(texts))), {})[label] = example
     repeated = len(examples) - sum(map(len, labels.values()))
     duplicates = f"{repeated:,} of {len(examples):,} rows repeat an earlier one" if repeated else None
-    several = [texts for texts, known in labels.items() if len(known) > 1]
+    several = [known for known in labels.values() if len(known) > 1]
     if not several or _are_numbers(examples[0][-1]):
         return duplicates, None
-    known = (list(label) if isinstance(label, tuple) else label for label in labels[several[0]])
+    known = (list(label) if isinstance(label, tuple) else label for label in several[0])
     first = " and ".join(sorted(map(shown, known))[:3])
+    text = next(iter(several[0].values()))[0]
     return duplicates, (
-        f"{len(several):,} text(s) have several labels or answers, as {several[0][0][:_SHOWN]!r} has {first}"
+        f"{len(several):,} text(s) have several labels or answers, as {text[:_SHOWN]!r} has {first}"
         "; if these are slips, mend them: the model cannot learn both"
     )
 

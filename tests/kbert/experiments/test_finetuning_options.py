@@ -1,6 +1,7 @@
 """What a run does with the options of fine-tuning, on the tiniest model."""
 
 import dataclasses
+import unittest.mock
 from types import SimpleNamespace
 
 import numpy as np
@@ -146,12 +147,34 @@ def test_the_number_of_training_examples_is_that_of_the_config(labelled_files, c
     assert not held_out & {str(one) for one in train.examples}
     drawn = open_data(tiny_finetuning_config(max_train_examples=16), LabelledPaths(labelled_files[0])).train
     whole = LabelledFile(labelled_files[0], SequenceClassification.files, config.dataset)
-    for part, others in ((train, {"held_out": {"digest": dev[""].digest}}), (drawn, {})):
+    held = {"num_examples": 8, "digest": dev[""].digest}
+    for part, others in ((train, {"held_out": held}), (drawn, {})):
         caplog.clear()
         details = {"num_train_examples": part.num_examples, "data": {"train": part.fingerprint}} | others
         _warn_of_training_data(SimpleNamespace(config=config, details=details), whole)
         assert f"{part.num_examples} of its 40 examples were trained on" in caplog.text
         assert ("split=dev" in caplog.text) == bool(others)
+
+
+def test_a_split_that_large_groups_leave_too_small_is_said_by_the_training_alone(tmp_path, caplog):
+    """An evaluation on another file split it, and warned of its groups."""
+    header, large = "text\tlabel\n", "same\tx\n" * 30
+    (tmp_path / "train.tsv").write_text(header + large + "one\tx\nother\tx\n")
+    config = tiny_finetuning_config(dev_split=0.2, dataset=DatasetConfig())
+    data = open_data(config, LabelledPaths(tmp_path / "train.tsv"))
+    assert "dev_split=0.2 holds out only 2 of 32 examples: those of equal texts" in caplog.text
+    run = SimpleNamespace(config=config, details=data.details(config))
+    (tmp_path / "test.tsv").write_text(header + large + "one\tx\n")
+    caplog.clear()
+    other, trained = (
+        LabelledFile(tmp_path / name, SequenceClassification.files, DatasetConfig())
+        for name in ("test.tsv", "train.tsv")
+    )
+    with unittest.mock.patch.object(LabelledFile, "split", side_effect=AssertionError("another number")):
+        _warn_of_training_data(run, other)
+    assert not caplog.text
+    _warn_of_training_data(run, trained)
+    assert "30 of its 32 examples were trained on" in caplog.text and "holds out" not in caplog.text
 
 
 @pytest.mark.parametrize("dev_labels", ["cab", "c"])

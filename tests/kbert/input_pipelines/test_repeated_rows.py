@@ -2,11 +2,14 @@
 
 import collections
 import random
+import tracemalloc
+import unittest.mock
 
 import pytest
 
+from kbert.input_pipelines import repeated_rows
 from kbert.input_pipelines.labelled_files import LabelledText
-from kbert.input_pipelines.repeated_rows import repetitions, shared_rows
+from kbert.input_pipelines.repeated_rows import as_read, repetitions, shared_rows
 from kbert.tasks.files import SEVERAL_LABELS_FILES
 
 
@@ -52,3 +55,17 @@ def test_blanks_tell_no_texts_apart_and_capitals_may_be_what_a_label_is_about():
     repeated, contradicting = repetitions(rows)
     assert repeated == "1 of 3 rows repeat an earlier one" and "as 'a b' has 'x' and 'y'" in contradicting
     assert repetitions([LabelledText("us", None, "O"), LabelledText("US", None, "B-LOC")]) == (None, None)
+
+
+def test_of_a_text_that_questions_share_no_copies_are_kept(monkeypatch):
+    """They were: gigabytes of contracts, since each question is on one of them."""
+    read = unittest.mock.Mock(wraps=as_read)
+    monkeypatch.setattr(repeated_rows, "as_read", read)
+    context = "A  Contract\n" * 5000
+    rows = [(f"question {number}", context, ("x",)) for number in range(100)]
+    hash(context)
+    tracemalloc.start()
+    assert repetitions(rows) == (None, None) and shared_rows(rows[:50], rows[50:]) is None
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 50 * len(context) and read.call_count == 2 * len(rows) + 2
