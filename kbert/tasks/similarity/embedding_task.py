@@ -1,6 +1,7 @@
 """The base class of tasks that learn one vector for each text."""
 
 import dataclasses
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -108,7 +109,7 @@ class EmbeddingTask(Task):
         """The layer that puts the vectors of an example side by side."""
         return multiple_choice_head.GroupedVectors
 
-    @property
+    @functools.cached_property  # each answer asks for it
     def pooling(self):
         return self._filled(self.vectors_class(**self._further_pooling))
 

@@ -152,6 +152,7 @@ def test_an_answer_without_the_prompts_of_a_model_says_so(task, default, caplog)
     warn_once.cache_clear()
     pooling = PoolingConfig(prompts={"of_a_pair": "q: "}, default_prompt_name=default)
     serving = TASKS[task]().with_pooling(pooling).serving
+    assert serving.task.pooling is serving.task.pooling  # made once: making it took 0.3 ms of each answer
     for _ in range(2):
         serving.answer({"cosine": 0.5, "indices": [], "weights": []}, {"text": "a", "text_pair": "b"})
     assert caplog.text.count("but the model has of_a_pair: for the vectors that") == (default is None)
