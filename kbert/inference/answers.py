@@ -50,7 +50,7 @@ def answered(
       examples: dicts with the inputs of one of the task's signatures, for example {"text": "..."}; an `id` is
         kept.
       settings: values of the task's `Serving.settings`, which have defaults.
-      batch_size: the most examples at a time; of texts above 1,000 tokens there are fewer.
+      batch_size: the most examples at a time; fewer of texts above some 1,000 tokens or of many windows.
       read_ahead: how many examples are read before the first is answered; by default 64 batches. 1 answers
         each example before the next is read.
       report: called after each batch with the number of examples that are answered so far.
@@ -73,8 +73,8 @@ def answered(
             _say_unread(unread, has_more=num_answered > 0 or read_ahead == 1)
         answers: list[dict] = [{}] * len(window)
         texts, longest = [example for _, example in window], loaded.text_inputs.max_seq_length
-        several_rows = not loaded.task.serving.row_texts
-        for positions in _batches(signatures, texts, batch_size, longest, several_rows):
+        in_windows = loaded.task.serving.in_windows
+        for positions in _batches(signatures, texts, batch_size, longest, in_windows):
             predict = predictor(signatures[positions[0]])
             batch = [window[position][1] for position in positions]
             columns = {key: [example[key] for example in batch] for key in predict.inputs}
@@ -183,20 +183,20 @@ def require_text(name: str, value, where: str = ""):
         require_whole_characters(text, where + name)
 
 
-def _batches(signatures, examples, batch_size, max_seq_length, several_rows=False) -> Iterator[list[int]]:
+def _batches(signatures, examples, batch_size, max_seq_length, in_windows=False) -> Iterator[list[int]]:
     """The positions of examples that are answered together: one signature, as many choices, like lengths."""
 
     def kind(position):
         lists = [len(value) for value in examples[position].values() if isinstance(value, list | tuple)]
         return signatures[position], lists
 
-    def length(position):
-        return sum(len("".join(value)) for name, value in examples[position].items() if name != "id")
+    def text(position):
+        return "".join("".join(value) for name, value in examples[position].items() if name != "id")
 
-    order = sorted(range(len(examples)), key=lambda position: (kind(position), length(position)))
+    order = sorted(range(len(examples)), key=lambda position: (kind(position), len(text(position))))
     for _, positions in itertools.groupby(order, kind):
         while batch := list(itertools.islice(positions, batch_size)):
-            yield from split_to_fit(batch, length, max_seq_length, several_rows)
+            yield from split_to_fit(batch, text, max_seq_length, in_windows)
 
 
 class Examples(NamedTuple):

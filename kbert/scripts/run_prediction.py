@@ -93,8 +93,8 @@ class Flags:
       overwrite: replace an output_file that exists.
       top_k: tokens to show for each [MASK]; by default 5.
       whole_words: for [MASK]: leave out tokens that continue a word (##ing).
-      batch_size: the most texts at a time; above 1,000 tokens there are fewer. With 1, each has its
-        prediction before the next is read.
+      batch_size: the most texts at a time; fewer of some 1,000 tokens or of many windows. With 1, each has
+        its prediction before the next is read.
     """
 
     run_dir: str

@@ -29,6 +29,7 @@ class Serving:
         numbers, such as the probabilities of its labels, or its vector; None if there is no such output.
       cuts_long_texts: whether a text that is too long is cut at its end. A program that packs token ids by
         itself, as on phones, then packs them as the model was trained.
+      in_windows: whether a text that is too long becomes several rows.
       same_answers: method from (outputs, expected, batch) to which answers are the same, bool (answers,): of
         two outputs of the model for a batch of arrays, from `outputs_from_ids`, which may have no labels.
         None for a task whose models are not exported for phones.
@@ -42,6 +43,7 @@ class Serving:
     row_texts: tuple[str, ...] = ()
     one_text_output: str | None = None
     cuts_long_texts: bool = True
+    in_windows: bool = False
     same_answers: Callable[[dict, dict, dict], np.ndarray] | None = None
 
     def __init__(self, task: Any):

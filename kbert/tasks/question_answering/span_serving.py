@@ -15,6 +15,7 @@ class SpanServing(Serving):
 
     inputs, _ = signature_inputs("question_answering")
     answers = ("answer", "start", "end", "score", "null_odds")
+    in_windows = True
 
     def signatures(self, model, text_inputs):
         """`serving_default`: `question` and `context` (string [batch], of any length) -> `answer` (string

@@ -193,6 +193,7 @@ class SequenceServing(Serving):
         super().__init__(task)
         self.inputs, self.other_inputs = signature_inputs("sequence_classification", task.takes_pairs)
         self.cuts_long_texts = task.long_texts.are_cut
+        self.in_windows = task.long_texts.in_windows
         self.row_texts = self.inputs if self.cuts_long_texts else ()
         self.one_text_output = "probabilities" if task.kind and not task.takes_pairs else None
 

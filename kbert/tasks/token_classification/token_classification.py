@@ -47,6 +47,7 @@ _PREDICTED = "predicted_ids"  # collected: the label that the model gives each t
 class _Serving(Serving):
     inputs, _ = signature_inputs("token_classification")
     answers = ("words", "entities")
+    in_windows = True
 
     def signatures(self, model, text_inputs):
         """`serving_default`: `text` (string [batch]) of any length -> `words`, `starts`, `ends`, `labels` and

@@ -84,8 +84,8 @@ def test_many_texts_are_answered_in_batches_and_in_their_order(roads, name):
         ([1] * 300, 512, [128, 128, 44]),
         ([10_000] * 70, 512, [32, 32, 6]),
         ([10] * 100 + [20_000] * 40, 512, [100, 32, 8]),
-        ([1000] * 40, 8192, [32, 8]),
-        ([2000] * 36, 8192, [8, 8, 8, 8, 4]),
+        ([3000] * 40, 8192, [32, 8]),  # 625 tokens of English, at most 1,000
+        ([6000] * 36, 8192, [8, 8, 8, 8, 4]),
         ([20_000] * 3, 8192, [1, 1, 1]),
     ],
 )
@@ -98,14 +98,29 @@ def test_short_texts_come_in_larger_batches_and_each_text_once(lengths, longest,
     assert [shuffled[place] for place in places] == sorted(lengths)
 
 
+def test_tokens_of_a_text_are_told_by_its_bytes():
+    """A Chinese character is a token, an English word of nearly five letters is one, too."""
+    for text, sizes in {"a" * 2001: [32], "\u4e2d" * 2001: [8] * 4}.items():
+        batches = text_batch([text] * 32).positions_by_length(8192)
+        assert [len(batch) for batch in batches] == sizes
+
+
+def test_texts_in_windows_are_those_of_tasks_that_do_not_cut_them():
+    in_windows = {name for name in TASKS if getattr(TASKS[name].serving_class, "in_windows", False)}
+    assert in_windows == {"question_answering", "token_classification"}
+    for long_texts in ("cut", "head_tail", "windows"):
+        task = TASKS["sequence_classification"](labels=("a", "b"), long_texts=long_texts)
+        assert task.serving.in_windows == (long_texts == "windows")
+
+
 def test_examples_of_thousands_of_tokens_come_in_smaller_batches():
     """32 pairs of 8,192 tokens would have 137 GB of scores in a layer of 16 heads."""
-    seconds = ["b" * length for length in [1900] * 12 + [9000]]
+    seconds = ["b" * length for length in [5900] * 12 + [27_000]]
     examples = [{"id": "x", "text": "a" * 100, "text_pair": second} for second in seconds]
     for longest, sizes in {512: [13], 2048: [8, 5], 8192: [8, 4, 1]}.items():
         batches = answers._batches(["pairs"] * 13, examples, 32, longest)
         assert [len(batch) for batch in batches] == sizes
     contexts = [{"question": "a", "context": "b" * 25_000}] * 5  # each of many windows, all of them one call
-    for several_rows, sizes in ((False, [5]), (True, [3, 2])):
-        batches = answers._batches(["spans"] * 5, contexts, 32, 384, several_rows)
+    for in_windows, sizes in ((False, [5]), (True, [3, 2])):
+        batches = answers._batches(["spans"] * 5, contexts, 32, 384, in_windows)
         assert [len(batch) for batch in batches] == sizes
