@@ -49,6 +49,8 @@ def test_epochs_that_end_before_all_windows_were_read_are_said():
     assert "num_train_epochs=2 reads a window 0.065 times, num_train_epochs=31 each once." in sentence
     in_time = OptimizerConfig(decay="budget", train_minutes=0.5)
     assert unread_windows(config, 1_000, 2_000) is None
+    for epochs, rows in ((0.5, 1_000), (1, 1_001), (1, 1_030)):  # no windows, a long text, SQuAD's
+        assert unread_windows(FinetuningConfig(num_train_epochs=epochs), 1_000, rows) is None
     assert unread_windows(dataclasses.replace(config, optimizer=in_time), 1_000, 31_000) is None
 
 
