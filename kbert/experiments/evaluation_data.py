@@ -95,7 +95,8 @@ def _is_split(run, data) -> bool:
 
 def _held_out(run, data):
     """The part of the examples that the `dev_split` of a run holds out."""
-    return data.split(run.config.dev_split, run.config.dev_split_seed)[1]
+    recorded = run.details["held_out"]["digest"]
+    return data.split(run.config.dev_split, run.config.dev_split_seed, recorded)[1]
 
 
 def _pretraining_records(loaded, eval_file, input_dir):
@@ -138,7 +139,6 @@ def held_out_part(run, data):
     if held_out.digest != recorded["digest"]:
         raise ValueError(
             f"{data.path} is not what {run.path} was trained on: the {recorded['num_examples']} examples "
-            "that were held out cannot be found again. Give the file as it was, as eval_file; of one with "
-            "copies of texts, an older kbert held out others."
+            "that were held out cannot be found again. Give the file as it was, as eval_file."
         )
     return held_out

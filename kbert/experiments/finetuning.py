@@ -138,6 +138,6 @@ def _finetune(config: FinetuningConfig, run_dir, paths: LabelledPaths, init: Ini
     require_settings_read(config)
     init.require_weights(config)
     require_place(run_dir, devices)
-    data = open_data(config, paths) if reads_early(config, paths) else None
+    data = open_data(config, paths, run_dir) if reads_early(config, paths) else None
     init.require_checkpoint(run_dir, config.distillation)  # last: it may ask a server for a name
     return finetuning_run.run_finetuning(config, run_dir, paths, init, devices, data)

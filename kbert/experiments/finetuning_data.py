@@ -16,6 +16,8 @@ from kbert.input_pipelines.held_out_split import far_fewer
 from kbert.input_pipelines.records.record_folders import LabelledRecords, warn_of_trained_records
 from kbert.input_pipelines.repeated_rows import repetitions, shared_rows
 from kbert.input_pipelines.tables.table_paths import require_one_split
+from kbert.runs import run_directory  # late: it loads NumPy, which --help has no use for
+from kbert.runs.run_file import holds_run
 from kbert.tasks import TASKS
 from kbert.tasks.file_columns import reads_without_tensorflow, require_files, require_read
 
@@ -117,8 +119,12 @@ def reads_early(config: FinetuningConfig, paths: LabelledPaths) -> bool:
     )
 
 
-def open_data(config: FinetuningConfig, paths: LabelledPaths) -> FinetuningData:
+def open_data(config: FinetuningConfig, paths: LabelledPaths, run_dir=None) -> FinetuningData:
     """Reads the labelled files and opens the records, and holds out what `dev_split` says.
+
+    Args:
+      config, paths: what `finetune` was given.
+      run_dir: the folder of the run; one that is there keeps what it has held out.
 
     Raises:
       ValueError: when a file cannot be read, the task is not one that is fine-tuned, or nothing
@@ -146,7 +152,9 @@ def open_data(config: FinetuningConfig, paths: LabelledPaths) -> FinetuningData:
         if shared := shared_rows(*both):
             logging.warning("%s: %s", shown_source(paths.dev_file), shared)
     if config.dev_split:
-        train, dev[""] = whole.split(config.dev_split, config.dev_split_seed)
+        details = run_directory.RunDirectory(run_dir).details if run_dir and holds_run(run_dir) else {}
+        recorded = details.get("held_out", {}).get("digest")
+        train, dev[""] = whole.split(config.dev_split, config.dev_split_seed, recorded)
         shares = {"training": train, "evaluation": dev[""]}
         _log_split(config, shares)
         if sentence := far_fewer(config.dev_split, dev[""].num_examples, whole.num_examples):

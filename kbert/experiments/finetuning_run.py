@@ -52,7 +52,7 @@ def run_finetuning(
     distribution.require_whole_shares(config, strategy, paths.has_dev or bool(config.dev_split))
 
     # Open the data; then the checkpoint, which takes far longer. Check that they go together.
-    data = data or open_data(config, paths)
+    data = data or open_data(config, paths, run_dir)
     num_train_steps = _num_train_steps(config, data.train)
     settings = TASKS[config.task].read_settings(config.task_settings)
     labels_of = None if config.dataset.labels else data.train.path

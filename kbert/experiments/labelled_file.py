@@ -1,6 +1,7 @@
 """The labelled examples of a file, with the same methods as records of labelled examples."""
 
 import collections
+import contextlib
 import copy
 
 from kbert.input_pipelines.data_files import reading_dataset
@@ -38,14 +39,26 @@ class LabelledFile:
     def num_examples(self) -> int:
         return len(self.examples)
 
-    def split(self, fraction: float, seed: int) -> "tuple[LabelledFile, LabelledFile]":
+    def split(
+        self, fraction: float, seed: int, recorded: str | None = None
+    ) -> "tuple[LabelledFile, LabelledFile]":
         """(what stays for training, what is held out), each in the order of the file.
 
         The second does not depend on the order of the file. See `held_out_indices`.
 
+        Args:
+          fraction, seed: the share to hold out, and which of them.
+          recorded: the digest of what a run has held out. A kbert that compared texts exactly split a file
+            with copies in other capitals in another way: that split, where the digest is its own.
+
         Raises:
           ValueError: when nothing would be held out.
         """
+        if recorded:
+            with contextlib.suppress(ValueError):
+                exact = self._split(self._files.groups(self.examples), fraction, seed, stay=1)
+                if exact[1].digest == recorded:
+                    return exact
         return self._split(self._groups(), fraction, seed, stay=1)
 
     def _groups(self):

@@ -10,9 +10,9 @@ import pytest
 from kbert.config import DatasetConfig, FinetuningConfig, PretrainingConfig
 from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.evaluation_data import _warn_of_training_data
+from kbert.experiments.evaluation_data import _warn_of_training_data, held_out_part
 from kbert.experiments.finetuning import finetune
-from kbert.experiments.finetuning_data import LabelledPaths, open_data
+from kbert.experiments.finetuning_data import FinetuningData, LabelledPaths, open_data
 from kbert.experiments.finetuning_run import eval_every_steps
 from kbert.experiments.init import Init
 from kbert.experiments.labelled_file import LabelledFile
@@ -20,6 +20,7 @@ from kbert.experiments.start import Start
 from kbert.experiments.trained_run import log_unread_settings
 from kbert.input_pipelines.held_out_split import held_out_indices
 from kbert.input_pipelines.repeated_rows import as_read
+from kbert.runs.resume import require_same_run
 from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.tasks import TASKS
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
@@ -136,6 +137,37 @@ def test_copies_in_other_capitals_and_blanks_stay_together(tmp_path):
     whole, (_, dev) = [*sides[0][0].examples, *sides[0][1].examples], sides[0]
     chosen = held_out_indices(files.groups(whole), files.strata(whole), 0.2, 1)
     assert {whole[place] for place in chosen} == {*dev.examples}, "without copies as ever"
+
+
+def test_a_run_of_a_kbert_that_compared_texts_exactly_keeps_what_it_held_out(tmp_path, caplog):
+    """It was not resumed, and --split=dev refused the file that it had been trained on."""
+    path, files = tmp_path / "train.csv", SequenceClassification.files
+    rows = [f"{text} {number},{number % 2}" for number in range(30) for text in ("Great", "great")]
+    path.write_text("\n".join(["text,label", *rows]))
+    config = tiny_finetuning_config(dev_split=0.2, dataset=DatasetConfig(), encoder=tiny_encoder_config())
+    now, whole = open_data(config, LabelledPaths(path)), LabelledFile(path, files, DatasetConfig())
+    chosen = held_out_indices(files.groups(whole.examples), files.strata(whole.examples), 0.2, 0)
+    parts = [], []
+    for place, example in enumerate(whole.examples):
+        parts[place in chosen].append(example)
+    before = FinetuningData(whole._part(parts[0]), {"": whole._part(parts[1])}, now.dataset)
+    assert before.details(config)["held_out"] != now.details(config)["held_out"]
+    task = TASKS.to_record(SequenceClassification(("0", "1"))) | {"max_seq_length": config.max_seq_length}
+    vocabulary = Vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"], do_lower_case=True)
+    for name, data in (("now", now), ("before", before)):
+        details = task | data.details(config)
+        run = RunDirectory.create_or_resume(tmp_path / name, config, details, vocabulary)
+        again = open_data(config, LabelledPaths(path), run.path)
+        assert again.details(config) == data.details(config)
+        require_same_run(run, config, run.details | again.details(config))
+        assert held_out_part(run, whole).examples == data.dev[""].examples
+        caplog.clear()
+        _warn_of_training_data(run, whole)
+        assert "split=dev takes those that were held out" in caplog.text
+    path.write_text("\n".join(["text,label", *rows[:-2], "more,1", "others,0"]))
+    other = open_data(config, LabelledPaths(path), run.path)
+    with pytest.raises(ValueError, match="was trained on other data: the content of its training data"):
+        require_same_run(run, config, run.details | other.details(config))
 
 
 def test_the_number_of_training_examples_is_that_of_the_config(labelled_files, caplog):
