@@ -55,7 +55,7 @@ def prompt_for(model: ServedModel, prompt_name: str | None = None, input_type: s
         raise invalid("prompt_name and input_type both choose a prompt; send one of them.")
     if input_type is not None and any(prompts.values()):
         task = INPUT_TYPES.get(input_type.lower())
-        if input_type in prompts:
+        if prompts.get(input_type) or (task is None and input_type in prompts):
             return _answered(model, input_type)
         if task is None:
             raise invalid(f"input_type={shown(input_type)}; the model has {_listed(prompts)}.")

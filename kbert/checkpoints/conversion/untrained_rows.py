@@ -38,8 +38,8 @@ def warn_of_equal_tokens(checkpoint: BertCheckpoint):
     tokens_of = collections.defaultdict(list)
     for token, row in zip(checkpoint.vocabulary.tokens, checkpoint.tensors[WORD_TABLE].read(), strict=False):
         if not NO_TEXT.fullmatch(token):
-            tokens_of[row.tobytes()].append(token)
-    alike = max(tokens_of.values(), key=len)
+            tokens_of[hash(row.tobytes())].append(token)  # the bytes would be a second table in memory
+    alike = max(tokens_of.values(), key=len, default=[])
     if len(alike) > 1:
         warn_once(
             f"{checkpoint.source}: {len(alike):,} tokens have one and the same vector, such as "

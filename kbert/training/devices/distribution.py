@@ -44,11 +44,11 @@ def make_strategy(devices: Devices) -> tf.distribute.Strategy:
     if name == "tpu":
         return _tpu(devices.tpu)
     gpus = tf.config.list_physical_devices("GPU")
-    if not gpus and glob.glob(_CARDS) and os.environ.get(_HIDING) not in ("", "-1"):
+    if not gpus and (cards := glob.glob(_CARDS)) and os.environ.get(_HIDING) not in ("", "-1"):
         logging.warning(
             "this machine has an NVIDIA card (%s), but TensorFlow sees none, so the training is on the CPU. "
             "docs/install.md, \"no GPU is listed\", finds the reason; %s=-1 says that the CPU is meant.",
-            _CARDS, _HIDING,
+            cards[0], _HIDING,
         )  # fmt: skip
     if name == "multi_worker":
         return _multi_worker(devices.cluster)

@@ -235,8 +235,8 @@ def test_a_prompt_of_the_name_that_a_client_sends_comes_first():
     assert {name: prompt_for(model, input_type=name).text for name in others} == others
     # sentence-transformers 5 adds empty ones.
     model.prompts = {"query": "", "document": "", "search_query": "q: ", "retrieval.passage": "d: "}
-    assert prompt_for(model, input_type="retrieval.query").text == "q: "
-    assert prompt_for(model, input_type="passage").text == "d: "
+    for words, expected in ((("query", "retrieval.query"), "q: "), (("document", "passage"), "d: ")):
+        assert {prompt_for(model, input_type=word).text for word in words} == {expected}
     model.prompts = {"search_query": "q: ", "passage": "d: "}
     assert {name: prompt_for(model, input_type=name).text for name in others} == others
     model.prompts = {
