@@ -61,7 +61,7 @@ def test_how_often_each_phase_reads_its_records_is_said(caplog):
     records = [SimpleNamespace(num_examples=number, path=f"of_{number}") for number in (100, 8)]
     phases = (PhaseConfig(num_train_steps=6), PhaseConfig(num_train_steps=2))
     config = dataclasses.replace(CONFIG, phases=phases, train_batch_size=4)
-    with caplog.at_level("INFO"):
+    with caplog.at_level("INFO", logger="absl"):
         pretraining_run._log_passes(config, records)
     said = ["6 steps read each of the 100 examples of of_100 0.24 times"]
     assert caplog.messages == [*said, "2 steps read each of the 8 examples of of_8 1 times"]

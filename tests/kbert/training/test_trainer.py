@@ -1,6 +1,7 @@
 """The training routine over real records: what it leaves, and what an evaluation counts."""
 
 import random
+from types import SimpleNamespace
 
 import keras
 import numpy as np
@@ -70,7 +71,7 @@ def test_the_caller_s_random_numbers_are_its_own(monkeypatch):
         tf.random.set_seed(seed)
         drawn_by_caller = set()
         for _ in range(2):
-            drawn.append(trainer.train(None, None, None, None, None))
+            drawn.append(trainer.train(SimpleNamespace(coupled=()), None, None, None, None))
             drawn_by_caller.add(tf.random.uniform([]).numpy())
         assert len(drawn_by_caller) == 2 and (drawn_by_caller == expected) == (seed is not None)
     assert all(one == drawn[0] for one in drawn)
