@@ -8,7 +8,7 @@ https://docs.cohere.com/v1/reference/rerank, https://api.jina.ai/redoc, https://
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from ..prompts import INPUT_TYPES
 from ..request_fields import FirstFault, Flag, RequestFields, TextOrTexts, Texts
@@ -17,14 +17,6 @@ _TRUNCATE = {"END": True, "NONE": False}  # Cohere's and NVIDIA's words
 BINARY = ("binary", "ubinary")  # forms of vectors in bits
 # Who asks, what only schedulers, proxies (LiteLLM) and logs read.
 _CLIENT = ("user", "priority", "request_id", "drop_params")
-
-
-def _right(direction: str) -> str:
-    if direction.lower() != "right":
-        raise ValueError(
-            f'truncation_direction: this server cuts texts at the "right" only, not {direction!r}.'
-        )
-    return direction
 
 
 def _no_ids(value):
@@ -50,7 +42,7 @@ Truncate = Annotated[
     BeforeValidator(_as_bool),
     Field(description='true or "END" (texts are cut at their end), false or "NONE" (long texts are refused)'),
 ]
-Direction = Annotated[str, AfterValidator(_right), Field(description='"right": texts are cut at their end')]
+Direction = Annotated[str, Field(description='"right": texts are cut at their end')]
 Prompt = Annotated[str | None, Field(description="the name of one of the model's prompts")]
 InputType = Annotated[
     str | None, Field(description='what the texts are, such as "query" or "document": chooses a prompt')
@@ -73,6 +65,16 @@ class _TextFields(RequestFields):
     model: Model = None
     truncate: Truncate = True
     truncation_direction: Direction = "right"
+
+    @model_validator(mode="after")
+    def _check_direction(self):
+        harmless = ("right",) if self.truncate else ("right", "left")  # nothing is cut then
+        if self.truncation_direction.lower() not in harmless:
+            raise ValueError(
+                'truncation_direction: this server cuts texts at the "right" only, not '
+                f"{self.truncation_direction!r}."
+            )
+        return self
 
 
 class _PipelineFields(_TextFields):
