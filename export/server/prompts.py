@@ -5,7 +5,7 @@ Reference: sentence-transformers, `SentenceTransformer.encode_query` and `encode
 
 from typing import NamedTuple
 
-from kbert.config.vectors_config import DOCUMENT_PROMPTS, TEXT_TASKS, VectorsConfig
+from kbert.config.vectors_config import TASK_PROMPTS, TEXT_TASKS, VectorsConfig
 
 from .json_body import shown
 from .request import invalid
@@ -60,9 +60,8 @@ def prompt_for(model: ServedModel, prompt_name: str | None = None, input_type: s
         if task is None:
             raise invalid(f"input_type={shown(input_type)}; the model has {_listed(prompts)}.")
         # As in `embed`; where that has none for the task, what the model calls by another word of clients.
-        own = DOCUMENT_PROMPTS if task == _DOCUMENT else (_QUERY,)
         alike = [word for word, meant in INPUT_TYPES.items() if meant == task and prompts.get(word)]
-        if alike and not any(map(prompts.get, own)):
+        if alike and not any(map(prompts.get, TASK_PROMPTS[task])):
             return _answered(model, alike[0])
         name = _known(model).prompt_name(task)
         return _answered(model, model.default_prompt_name if name is None else name)

@@ -9,7 +9,8 @@ from kbert.cli.warn_once import warn_once
 from kbert.files.json_values import shown
 
 TEXT_TASKS = ("query", "document")  # what a text is asked about as; for each of them a prompt of that name
-DOCUMENT_PROMPTS = ("document", "passage", "corpus")
+# The prompts of each task: the first that a model has.
+TASK_PROMPTS = {"query": ("query",), "document": ("document", "passage", "corpus")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +101,7 @@ class VectorsConfig:
         )
         if task is None:
             return name
-        known = [own for own in (TEXT_TASKS[0], *DOCUMENT_PROMPTS) if own in self.prompts]
+        known = [own for names in TASK_PROMPTS.values() for own in names if own in self.prompts]
         if self.named_prompts and not any(map(self.prompts.get, known)):
             warn_once(
                 f"The model has the prompts {shown(self.named_prompts)}, but none for a query or a document: "
@@ -109,8 +110,7 @@ class VectorsConfig:
             )
         if not known:
             return None
-        names = DOCUMENT_PROMPTS if task == TEXT_TASKS[1] else ()
-        return next((own for own in names if own in known), task)
+        return next((own for own in TASK_PROMPTS[task] if own in known), task)
 
     @property
     def named_prompts(self) -> list[str]:

@@ -216,8 +216,8 @@ class LoadedModel(TextAnswers):
         return self._once("signatures", make)
 
     def graph(self, key, make: Callable[[], Callable]) -> Callable:
-        """The `tf.function` that `make` gives for a key, the same one at every call. It raises MemoryError
-        for a batch that does not fit into memory.
+        """The `tf.function` that `make` gives for a key, within a function that raises MemoryError for a
+        batch that does not fit into memory; the same one at every call.
 
         Tracing takes half a second and its memory is not given back, so graphs belong to the model and not
         to what asks it.
