@@ -24,12 +24,8 @@ def say_written_tokens(texts: Iterable, vocabulary: BaseVocabulary, source, read
     """
     special = vocabulary.special_tokens
     tokens = (special.sep, special.cls, special.pad, special.unk, *(() if reads_masks else (special.mask,)))
-    written = (
-        token
-        for text in texts
-        for token in tokens
-        if _holds(text, operator.methodcaller("__contains__", token))
-    )
+    holds = {token: operator.methodcaller("__contains__", token) for token in tokens}
+    written = (token for text in texts for token, is_found in holds.items() if _holds(text, is_found))
     if token := next(written, None):
         warn_once(
             f"{source}: texts hold {token} written out, which is read as characters; transformers would read "
