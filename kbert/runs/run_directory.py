@@ -259,6 +259,7 @@ class RunDirectory:
             which = "best" if stops_early and has_best else "last"
             if stops_early and not has_best:
                 warn_once(f"{self.path} does not say which checkpoint was best; the last one is taken.")
+            self._warn_of_unended(folders[-1])
         if which == "last":
             return folders[-1]
         steps = [checkpoint.parse_step(path) for path in folders]
@@ -281,6 +282,16 @@ class RunDirectory:
                 f"{', '.join(map(str, steps))}."
             )
         return folders[steps.index(int(which))]
+
+    def _warn_of_unended(self, last):
+        """Warns where the training, by its last checkpoint, has steps left; older versions did not record it.
+        Its own process, which holds the lock, is not told."""
+        with contextlib.suppress(ValueError):  # whoever reads the checkpoint says what is wrong with it
+            if not self._holder and not checkpoint.read_state(last).get("ended", True):
+                warn_once(
+                    f"the training of {self.path} has not ended: its last checkpoint is of step "
+                    f"{checkpoint.parse_step(last)}. The same command trains on."
+                )
 
     def _why_no_best(self):
         lines = read_metrics(self.metrics_file) if self.metrics_file.is_file() else []

@@ -328,7 +328,7 @@ class Trainer:
             # comes before any checkpoint of the same step.
             self._log(means(state.take_sums()), learning_rate)
         if ended or state.step % config.save_checkpoints_steps == 0:
-            self._save(must_succeed=ended and self._phase is self._plan.phases[-1])
+            self._save(must_succeed=self._run_has_ended())
             self._schedule.tick()
         self._stop_if_asked()
         if self._evaluation_step and self._evaluation_is_due():
@@ -336,13 +336,12 @@ class Trainer:
             self._schedule.tick()
             if self._best.patience_is_spent:
                 logging.info("stopping early: no better %s since step %d", self._best.metric, self._best.step)
-                self._save(must_succeed=True)
+                self._save_anew()
             self._stop_if_asked()
         if not ended and self._schedule.seconds_left() == 0:  # by what the checkpoint or evaluation took
             if sums := state.take_sums():
                 self._log(means(sums), learning_rate)
-            state.saved_step = None  # a checkpoint of this step says that there is time left
-            self._save(must_succeed=True)
+            self._save_anew()
 
     def _warn_of_time_left(self):
         """Warns where steps ended a training whose learning rate follows the time."""
@@ -377,6 +376,9 @@ class Trainer:
         """Whether this phase has ended: all steps taken, time budget used up, or stopped early."""
         is_out_of_time = self._schedule.seconds_left() == 0
         return self._state.step >= self._phase.last_step or is_out_of_time or self._best.patience_is_spent
+
+    def _run_has_ended(self):
+        return self._has_ended() and self._phase is self._plan.phases[-1]
 
     def _log(self, values, learning_rate):
         """Logs sums; `learning_rate`: that of the last step, None where the step alone tells it."""
@@ -439,6 +441,11 @@ class Trainer:
         if self._chief:
             self._run.require_own()
 
+    def _save_anew(self):
+        """Replaces the checkpoint of this step, which says that there are steps left."""
+        self._state.saved_step = None
+        self._save(must_succeed=True)
+
     def _save(self, must_succeed):
         self._require_own_run()
         self._phase.require_unchanged_rows()
@@ -446,7 +453,7 @@ class Trainer:
         with self._progress.paused("checkpoint", every), activity(f"checkpoint of step {self._state.step}"):
             self._state.write(
                 self._phase, self._train_step.state(), self._schedule.state(),
-                self._progress.state(self._state.step), must_succeed,
+                self._progress.state(self._state.step), self._run_has_ended(), must_succeed,
             )  # fmt: skip
             if self._chief:
                 self._metrics_file.bring_to_disk()

@@ -139,6 +139,7 @@ class TrainingState:
         step_variables: dict,
         schedule_state: dict,
         progress_state: dict,
+        ended: bool,
         must_succeed: bool,
     ):
         """Writes a checkpoint of this step, unless it has one already.
@@ -148,6 +149,7 @@ class TrainingState:
           step_variables: name -> variable of the training step.
           schedule_state: the state of the learning-rate schedule, ready for JSON.
           progress_state: the state of the `TrainingProgress`, ready for JSON.
+          ended: whether the run takes no further step.
           must_succeed: whether a failure is an error. If not, it is a warning: a later one may succeed.
 
         Raises:
@@ -174,6 +176,7 @@ class TrainingState:
             "best": self._best.state(),
             "progress": progress_state,
             "config": self._config,
+            "ended": ended,
         }
         if self._writes:
             try:

@@ -41,6 +41,13 @@ def whole(tmp_path_factory):
         return train(tmp_path_factory.mktemp("whole") / "run")
 
 
+def of_use(caplog, path) -> str:
+    """What is said to who uses a run."""
+    caplog.clear()
+    RunDirectory(path).checkpoint()
+    return caplog.text
+
+
 def test_all_that_is_due_comes_at_its_step(whole):
     _, run = whole
     steps = [(line["step"], line["split"]) for line in numbers(run)]
@@ -76,7 +83,7 @@ def test_no_evaluation_less_than_half_an_interval_before_the_end(tmp_path, every
 
 
 @pytest.mark.slow
-def test_a_signal_in_an_open_interval_loses_nothing(whole, tmp_path, monkeypatch):
+def test_a_signal_in_an_open_interval_loses_nothing(whole, tmp_path, monkeypatch, caplog):
     """Sums since the last line, the best so far, its patience and all counts come back."""
     at_step = 7
     with monkeypatch.context() as patch:
@@ -92,9 +99,11 @@ def test_a_signal_in_an_open_interval_loses_nothing(whole, tmp_path, monkeypatch
     expected = (at_step, at_step * CONFIG.train_batch_size, CONFIG.seed)
     assert (state["step"], state["examples_consumed"], state["seed"]) == expected
     assert state["config"] == to_dict(CONFIG)
+    assert "has not ended: its last checkpoint is of step 7." in of_use(caplog, tmp_path / "run")
     metrics, run = train(tmp_path / "run")
     assert metrics == whole[0]
     assert_same_runs(run, whole[1])
+    assert not of_use(caplog, run.path)
     assert run.checkpoint("best").name == whole[1].checkpoint("best").name
 
 
@@ -155,7 +164,7 @@ def test_a_killed_run_resumes_to_the_very_same_numbers(whole, tmp_path, monkeypa
 
 
 @pytest.mark.long
-def test_patience_and_the_best_survive_a_stop(tmp_path, monkeypatch):
+def test_patience_and_the_best_survive_a_stop(tmp_path, monkeypatch, caplog):
     """At a learning rate of almost nothing: after the first evaluation none is better."""
     config = dataclasses.replace(
         CONFIG, optimizer=OptimizerConfig(name="adamw", learning_rate=1e-12), eval_every_steps=2
@@ -168,6 +177,7 @@ def test_patience_and_the_best_survive_a_stop(tmp_path, monkeypatch):
         with pytest.raises(StoppedBySignal):
             train(tmp_path / "run", config, patience=3)
     metrics, run = train(tmp_path / "run", config, patience=3)
+    assert not of_use(caplog, run.path)
     assert metrics == whole_metrics
     assert_same_runs(run, whole)
 
