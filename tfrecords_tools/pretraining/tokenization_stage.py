@@ -13,6 +13,7 @@ from absl import logging
 
 from kbert.files.json_file import read_json
 from kbert.files.whole_file import whole_file, write_json
+from kbert.tokenization.bpe.bpe_vocabulary import BytePairVocabulary
 from kbert.tokenization.unknown_pieces import warn_of_unknown_pieces
 from tfrecords_tools.corpus import chunk_tokenizer
 from tfrecords_tools.corpus.corpus_files import text_bytes
@@ -140,6 +141,7 @@ def tokenize_group(job: PretrainingJob, group: TextGroup):
     skipped. With deduplication, `tokens/NAME.digests.npy` has one row per document.
     """
     tokenizer, unk_id = _tokenizer(job.stored_vocabulary)
+    marks_blanks = isinstance(tokenizer.vocabulary, BytePairVocabulary)
     problems, text_format = Problems(), job.settings.text_format()
     blocks, digests = [], []
     all_documents = (
@@ -148,7 +150,7 @@ def tokenize_group(job: PretrainingJob, group: TextGroup):
     for documents in byte_batches(all_documents, BLOCK_BYTES, size=lambda document: sum(map(len, document))):
         lines, numbers, pieces, lengths = [], [], [], []
         for number, document in enumerate(documents):
-            lines.extend(document)
+            lines.extend(_with_blanks(document) if marks_blanks else document)
             numbers.extend([number] * len(document))
         for some_lines in byte_batches(lines, TEXT_BYTES_AT_ONCE):
             some_pieces, some_lengths = tokenizer(some_lines)
@@ -169,6 +171,17 @@ def tokenize_group(job: PretrainingJob, group: TextGroup):
         {"blocks": blocks, "problems": problems.to_json()},
         summary_file(job.tokens, group.name),
     )
+
+
+def _with_blanks(document):
+    """The lines of a document, each but the first behind a blank, which byte-level BPE takes into the word.
+
+    Without it records would say "the end.The next one." A document without any blank is in a script that
+    has none between sentences either.
+    """
+    if not any(b" " in line for line in document):
+        return document
+    return [document[0], *(b" " + line for line in document[1:])]
 
 
 def count_pieces(corpus: TokenizedCorpus, unk_id: int) -> dict[str, int]:

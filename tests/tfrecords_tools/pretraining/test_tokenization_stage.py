@@ -8,6 +8,7 @@ from tfrecords_tools.corpus.tokenized_corpus import TokenizedCorpus
 from tfrecords_tools.pretraining.tokenization_stage import (
     _save_array,
     _warn_of_odd_documents,
+    _with_blanks,
     occurred_before,
     text_digest,
 )
@@ -39,6 +40,14 @@ def test_documents_that_are_none_are_said(num_documents, num_sentences, words, c
     """Two files of comments, one a line, were two documents: each line the real next of that before."""
     _warn_of_odd_documents({"documents": num_documents, "sentences": num_sentences})
     assert words in caplog.text and len(caplog.records) == bool(words)
+
+
+def test_sentences_stay_apart_where_blanks_are_part_of_the_words():
+    """Records of RoBERTa's vocabulary once held "the end.The next one."."""
+    document = [b"He came home.", b"Yes.", "Ça va ?".encode()]
+    assert b"".join(_with_blanks(document)) == b" ".join(document)
+    without = ["他回家了。".encode(), "狗睡了。".encode()]
+    assert b"".join(_with_blanks(without)) == b"".join(without)
 
 
 def _full_at(limit):
