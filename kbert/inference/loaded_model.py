@@ -167,8 +167,10 @@ class LoadedModel(TextAnswers):
 
     @property
     def dataset(self) -> DatasetConfig | None:
-        """The `DatasetConfig` of its run, which names columns; None of a pretraining and of others'."""
-        return getattr(self.run and self.run.config, "dataset", None)
+        """The `DatasetConfig` by which files of texts are read, see `Files.dataset_of_texts`; None of a
+        pretraining and of others' checkpoints."""
+        dataset = getattr(self.run and self.run.config, "dataset", None)
+        return dataset and self.task.files.dataset_of_texts(dataset)
 
     @property
     def training_config(self) -> TrainingConfig:

@@ -16,6 +16,7 @@ from kbert.input_pipelines.unlabelled_files import (
     with_checked_texts,
 )
 from kbert.runs.run_file import RUN_FILE, holds_run, require_no_config
+from kbert.tasks import TASKS
 from kbert.tasks.file_columns import (
     ANY_INPUTS,
     check_file,
@@ -66,7 +67,8 @@ def count_inputs_of_run(path, run_dir) -> int:
     Raises:
       ValueError: as `examples_of_file` does.
     """
-    task, task_config, dataset = _recorded_task(run_dir) if holds_run(run_dir) else (None, {}, None)
+    task, task_config, _ = _recorded_task(run_dir) if holds_run(run_dir) else (None, {}, None)
+    dataset = dataset_of_texts(run_dir)
     inputs = task_inputs(task, task_config) if task else ()
     if not inputs and has_rows(path, dataset):
         return count_rows(path, dataset, () if holds_run(run_dir) else ANY_INPUTS)
@@ -74,9 +76,11 @@ def count_inputs_of_run(path, run_dir) -> int:
     return sum(1 for _ in with_checked_texts(examples, path, dataset, inputs and task and task_files(task)))
 
 
-def recorded_dataset(run_dir) -> DatasetConfig | None:
-    """How labelled files of a run are read; None for any other path."""
-    return _recorded_task(run_dir)[2]
+def dataset_of_texts(run_dir) -> DatasetConfig | None:
+    """How a run reads files of texts, see `Files.dataset_of_texts`; None for any other path."""
+    task, _, dataset = _recorded_task(run_dir)
+    files = task_files(task) if task in TASKS else None
+    return files.dataset_of_texts(dataset) if files and dataset else dataset
 
 
 def _recorded_task(run_dir):

@@ -26,7 +26,7 @@ from kbert.files.file_format import path_problem
 from kbert.files.output_path import check_output_file, require_parent_folder
 from kbert.inference import feature_extractor, feature_files, loading
 from kbert.input_pipelines.unlabelled_files import texts_and_pairs, with_checked_texts
-from kbert.runs.columns_of_run import recorded_dataset
+from kbert.runs.columns_of_run import dataset_of_texts
 from kbert.scripts.training_flags import Checkpoint
 
 POSITIONS = ("run_dir", "input_file")  # of arguments without a flag
@@ -144,7 +144,7 @@ def write_features(
     require_parent_folder(output_file)
     output_format = _output_format(output_file, format)
     formats.require_checkpoint(run_dir)
-    _count(input_file, recorded_dataset(formats.local_path(run_dir)), None)
+    _count(input_file, dataset_of_texts(formats.local_path(run_dir)), None)
 
     # TensorFlow loads here, after all checks that do not need it.
     model = loading.open_model(run_dir, do_lower_case, checkpoint=checkpoint)

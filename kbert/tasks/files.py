@@ -53,6 +53,10 @@ class Files:
         """Whether a file can only be read with TensorFlow: then what is wrong in it is said later."""
         return False
 
+    def dataset_of_texts(self, dataset: DatasetConfig) -> DatasetConfig:
+        """How files without labels are read, by a model of such files. By default as those with labels."""
+        return dataset
+
     def require_texts(self, path, dataset: DatasetConfig, texts: list[str]):
         """Raises ValueError where the first texts of a file without labels, which are to be answered, are
         parts of texts in labelled files. By default none are."""

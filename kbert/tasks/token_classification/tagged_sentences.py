@@ -17,7 +17,7 @@ from kbert.input_pipelines.label_lists import listed_words
 from kbert.input_pipelines.label_names import sorted_labels
 from kbert.input_pipelines.labels import listed_label
 from kbert.input_pipelines.tables.table_paths import find_format
-from kbert.input_pipelines.unlabelled_files import WHOLE_TEXTS, has_columns
+from kbert.input_pipelines.unlabelled_files import WHOLE_TEXTS
 from kbert.tasks.files import ROW_SETTINGS, Files
 from kbert.tasks.token_classification.conll_files import (
     DOCUMENT_MARK,
@@ -113,13 +113,17 @@ class TaggedFiles(Files):
         """JSON lines and tables may hold texts, whose words TensorFlow finds."""
         return _reader(path, dataset) is read_json_sentences
 
+    def dataset_of_texts(self, dataset):
+        """Without the names of CoNLL columns, which hold words."""
+        return dataclasses.replace(dataset, text="text", column_names=()) if dataset.column_names else dataset
+
     def require_texts(self, path, dataset, texts):
         """Refuses words that stand as labelled files have them: printed lists in CSV, a word in each line."""
         read = _reader(path, dataclasses.replace(dataset, sentence=None))
         words: list[str] = []
         if read is read_sentence_rows and all(map(listed_words, texts)):
             words = texts
-        elif read is read_conll and (_are_words(texts, dataset) or _is_cut_to_words(path, dataset)):
+        elif read is read_conll and _are_words(texts, dataset):
             words = texts
         if words:
             raise ValueError(
@@ -153,19 +157,14 @@ class TaggedFiles(Files):
 
 
 def _are_words(lines, dataset):
-    """Whether lines are CoNLL columns: all of several have a label in the column of the labels."""
+    """Whether lines are CoNLL columns: several, of as many cells, each with a label in its column."""
     names, position = dataset.column_names, label_column(dataset)
     lines = [line for line in lines if line.strip() and not line.startswith(("#", DOCUMENT_MARK))]
     cells = [line.split() for line in lines]
     return len(cells) > 1 and all(
-        len(row) == len(names or row) > 1 and (row[position] in dataset.labels or is_tag(row[position]))
+        len(row) == len(names or cells[0]) > 1 and (row[position] in dataset.labels or is_tag(row[position]))
         for row in cells
     )
-
-
-def _is_cut_to_words(path, dataset):
-    """Whether the columns that a dataset names for CoNLL are taken for those of rows."""
-    return bool(dataset.column_names) and has_columns(path, dataset)
 
 
 def read_tagged_sentences(

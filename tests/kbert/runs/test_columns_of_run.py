@@ -7,7 +7,8 @@ import shutil
 import pytest
 
 from kbert.config import DatasetConfig
-from kbert.runs.columns_of_run import count_inputs_of_run, require_columns_of_model
+from kbert.input_pipelines.unlabelled_files import examples_of_file
+from kbert.runs.columns_of_run import count_inputs_of_run, dataset_of_texts, require_columns_of_model
 from tests.conftest import tiny_finetuning_config
 
 
@@ -48,6 +49,20 @@ def test_objects_for_questions_are_no_texts(tmp_path, caplog):
     (tmp_path / "q.txt").write_text('{"question": "a", "context": "b"}\n')
     assert count_inputs_of_run(tmp_path / "q.txt", tmp_path / "checkpoint") == 1
     assert not caplog.text
+
+
+@pytest.mark.parametrize("names", [("word", "tag"), ("word", "part", "chunk", "tag")])
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
+def test_the_names_of_conll_columns_are_not_those_of_texts(tmp_path, names, ending):
+    """The header was a text once, and the ids were texts, of a run with the recipes of CoNLL-2003."""
+    dataset = {"text": "word", "label": "tag", "column_names": names}
+    (tmp_path / "run.json").write_text(json.dumps({"task": "token_classification", "task_config": {}}))
+    (tmp_path / "config.json").write_text(json.dumps({"dataset": dataset}))
+    file, rows = tmp_path / f"a.{ending}", ["id source text day", "7 web Ann 1", "8 web Bob 2"]
+    file.write_text("\n".join(rows).replace(" ", "\t" if ending == "tsv" else ",") + "\n")
+    assert count_inputs_of_run(file, tmp_path) == 2
+    examples = examples_of_file(file, [("text",)], dataset_of_texts(tmp_path))
+    assert [(example["id"], example["text"]) for example in examples] == [("7", "Ann"), ("8", "Bob")]
 
 
 def test_labelled_words_are_refused_for_a_run_that_labels_words(tmp_path):

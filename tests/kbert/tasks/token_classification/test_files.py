@@ -580,12 +580,11 @@ NAMED = {"column_names": ("word", "pos", "chunk", "tag"), "text": "word", "label
     ("a.conll", IOB1_FILE, {}),
     ("a.testa", IOB1_FILE, NAMED),
     ("a.testa", IOB1_FILE, NAMED | {"label": "label"}),
-    ("a.tsv", IOB1_FILE.replace(" ", "\t"), NAMED),
     ("a.txt", "EU\tNOUN\nsaid\tVERB\n", {"labels": ("NOUN", "VERB")}),
     ("a.csv", "text,label\n\"['U.S.', 'said']\",\"['B-LOC', 'O']\"\n", {}),
 ])  # fmt: skip
 def test_labelled_words_are_no_texts_to_answer(tmp_path, name, content, dataset):
-    path, dataset = write(tmp_path, content, name), DatasetConfig(**dataset)
+    path, dataset = write(tmp_path, content, name), TaggedFiles().dataset_of_texts(DatasetConfig(**dataset))
     examples = examples_of_file(path, [("text",)], dataset)
     with pytest.raises(ValueError, match=f"{name} has .* where a text is expected, words as labelled files"):
         with_checked_texts(examples, path, dataset, TaggedFiles())
@@ -594,13 +593,14 @@ def test_labelled_words_are_no_texts_to_answer(tmp_path, name, content, dataset)
 @pytest.mark.parametrize(("name", "content"), [
     ("a.txt", "EU said so.\n\nVitamin O\n"),
     ("a.txt", "Drive on I-95\n"),
+    ("a.txt", "He went .\nIt rained all day .\n"),
     ("a.csv", "text\nEU said\n[sic]\n"),
     ("a.csv", "text\n(2019)\n[1]\n"),
     ("a.csv", "text\nEU said\n('Yes')\n"),
     ("a.jsonl", "{\"text\": \"['a']\"}\n"),
 ])  # fmt: skip
 def test_texts_to_answer_pass(tmp_path, name, content):
-    path, dataset = write(tmp_path, content, name), DatasetConfig(labels=("O", "B-PER"))
+    path, dataset = write(tmp_path, content, name), DatasetConfig(labels=("O", "B-PER", "."))
     read = list(examples_of_file(path, [("text",)], dataset))
     assert list(with_checked_texts(iter(read), path, dataset, TaggedFiles())) == read
     assert list(with_checked_texts(iter(read), path, None, None)) == read
