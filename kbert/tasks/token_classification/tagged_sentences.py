@@ -1,5 +1,6 @@
 """A file of tagged words -> examples: sentences with their labels, each with its document."""
 
+import collections
 import dataclasses
 import functools
 import hashlib
@@ -150,10 +151,13 @@ class TaggedFiles(Files):
 
     def groups(self, examples):
         """The documents; the sentences, where a file has but one document."""
-        texts = {id(example.document): repr(example.document.sentences) for example in examples}
-        if len(texts) > 1:
-            return [texts[id(example.document)] for example in examples]
-        return [repr(example.words) for example in examples]
+        documents = collections.defaultdict(list)
+        for example in examples:
+            documents[id(example.document)].append(example.words)
+        if len(documents) == 1:
+            return [repr(example.words) for example in examples]
+        texts = {document: repr(sentences) for document, sentences in documents.items()}
+        return [texts[id(example.document)] for example in examples]
 
 
 def _are_words(lines, dataset):

@@ -573,6 +573,22 @@ def test_the_published_counts_of_conll_2003(name, sentences, words, documents, e
     assert len(labels) == words and sum(label[0] == "B" for label in labels) == entities
 
 
+@pytest.mark.parametrize("together", [1, 2])
+def test_documents_in_other_capitals_stay_on_one_side(tmp_path, together):
+    """16 of 24 held-out sentences had such a copy among those trained on."""
+    sentences = [f"Ann{number} B-PER\nwent O\n" for number in range(40)]
+    documents = ["\n".join(sentences[at : at + together]) for at in range(0, 40, together)]
+    copies = [text.replace("Ann", "ANN").replace("went", "WENT") for text in documents]
+    mark = "-DOCSTART- O\n\n" if together > 1 else ""
+    path = write(tmp_path, "\n".join(mark + text for text in documents + copies))
+    data = LabelledFile(path, TaggedFiles(), DatasetConfig())
+    train, dev = data.split(0.3, seed=1)
+    sides = [{" ".join(example.words).lower() for example in side.examples} for side in (train, dev)]
+    assert len(dev.examples) == 24 and not sides[0] & sides[1]
+    exact = [repr(example.document.sentences) for example in data.examples]
+    assert TaggedFiles().groups(data.examples) == exact, "as ever"
+
+
 NAMED = {"column_names": ("word", "pos", "chunk", "tag"), "text": "word", "label": "tag"}
 
 
