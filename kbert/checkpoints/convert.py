@@ -4,9 +4,11 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
-from kbert.checkpoints import KBERT, Format, formats
+from kbert.checkpoints import KBERT, Format, file_settings, formats
 from kbert.checkpoints.conversion import resizing
 from kbert.checks import require, with_checked_arguments
+from kbert.config import FinetuningConfig, config_with_settings
+from kbert.runs.run_file import require_no_config
 from kbert.tokenization.vocabulary import read_pieces, require_wordpiece
 
 
@@ -23,6 +25,7 @@ def convert(
     vocab_file: str | Path | None = None,
     overwrite: bool = False,
     layers: Sequence[int] = (),
+    config: FinetuningConfig | str | Path | None = None,
 ):
     """Reads a checkpoint and writes it in another format, as `kbert convert` does with these flags.
 
@@ -39,6 +42,9 @@ def convert(
       vocab_file: a new vocabulary, of the same casing; new tokens get the mean of the old ones.
       overwrite: replace an earlier conversion in `target`.
       layers: keep only these layers, counted from 0, for example 0,2,5.
+      config: of a checkpoint of another library: a fine-tuning config of its task, whose task_settings,
+        [dataset] and max_seq_length the run gets; for example that of SQuAD v2.0, to answer that there is no
+        answer.
 
     Returns:
       (report of the reading, report of the writing).
@@ -56,9 +62,15 @@ def convert(
     formats.require_free(
         target, overwrite, inputs=[path for path in (source, vocab_file) if path is not None]
     )
+    if config is not None:
+        _require_run("config", format)
+        require_no_config(formats.local_path(source), config)
+        config = config_with_settings(FinetuningConfig, config, {})
     checkpoint = formats.read_checkpoint(source, do_lower_case, allow_unmatched)
     if encoder_only:
         checkpoint = checkpoint.encoder_alone()
+    if config is not None:
+        checkpoint = file_settings.with_file_settings(checkpoint, config, file=None)
     if takes_pairs is not None:
         _require_pairs(checkpoint, takes_pairs, format)
         checkpoint = dataclasses.replace(checkpoint, takes_pairs=takes_pairs)
@@ -90,12 +102,16 @@ def _require_same_heads(checkpoint, fewer):
 
 def _require_pairs(checkpoint, takes_pairs, format):
     """Raises ValueError where nothing could record whether texts or pairs are answered."""
-    require(
-        format == KBERT,
-        f"takes_pairs={takes_pairs} is recorded by runs of kbert only, and format={format}; leave it out.",
-    )
+    _require_run(f"takes_pairs={takes_pairs}", format)
     require(
         "takes_pairs" in checkpoint.known_task.task_config,
         f"takes_pairs={takes_pairs} is for classifiers and regressions; {checkpoint.source} has the task "
         f"{checkpoint.task}; leave it out.",
+    )
+
+
+def _require_run(argument, format):
+    require(
+        format == KBERT,
+        f"{argument} is recorded by runs of kbert only, and format={format}; leave it out.",
     )

@@ -7,7 +7,7 @@ import pytest
 
 from kbert.checkpoints.formats import read_checkpoint
 from kbert.checkpoints.model_loading import build_model
-from kbert.config import DatasetConfig
+from kbert.config import DatasetConfig, FinetuningConfig
 from kbert.encoder import BertEncoder
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
@@ -114,3 +114,29 @@ def test_another_task_takes_nothing_along_and_other_pairs_how_files_are_read(voc
     ):
         with pytest.raises(ValueError, match=f"takes_pairs=True is .*{place}"):
             convert_checkpoint(run.path, tmp_path / "other", takes_pairs=True, **said)
+
+
+def test_a_model_of_others_gets_the_settings_of_a_config(vocabulary, tmp_path):
+    """A published model of SQuAD v2.0 could not be told to answer that there is no answer."""
+    task_class = TASKS["question_answering"]
+    task = task_class.from_dataset(DatasetConfig(), task_class.read_settings({})).with_pooling(None)
+    model = task.build_model(BertEncoder(tiny_encoder_config()))
+    run = written_run(tmp_path / "run", task, model, vocabulary)
+    convert_checkpoint(run.path, tmp_path / "folder", "hugging_face")
+    config = FinetuningConfig(
+        encoder=tiny_encoder_config(),
+        task="question_answering",
+        task_settings={"unanswerable": True, "doc_stride": 5},
+        max_seq_length=20,
+    )
+    convert_checkpoint(tmp_path / "folder", tmp_path / "again", config=config)
+    again = RunDirectory(tmp_path / "again")
+    assert again.config.task_settings == config.task_settings and again.details["max_seq_length"] == 20
+    assert again.task().settings.unanswerable and not run.task().settings.unanswerable
+    for source, format, words in (
+        (run.path, "kbert", "the run .* records it"),
+        (tmp_path / "folder", "google", "runs of kbert only"),
+    ):
+        with pytest.raises(ValueError, match=f"config.*{words}"):
+            convert_checkpoint(source, tmp_path / "other", format, config=config)
+    assert not (tmp_path / "other").exists()
