@@ -92,6 +92,25 @@ def require_same_run(run, config, details: dict):
     )
 
 
+def settings_of_workers(config, details: dict) -> dict:
+    """What may change when a run goes on, and still has to be the same for all its workers: they meet as
+    often as it says.
+
+    Args:
+      config, details: as for `require_same_run`.
+
+    Returns:
+      name -> value.
+    """
+    flat = flat_settings(to_dict(config))
+    names = ("steps_per_execution", "log_every_steps", "save_checkpoints_steps")
+    settings = {
+        name: [flat[key] for key in sorted(flat) if _setting(key) == name]
+        for name in (*names, *_ROUNDING_KEYS, *_EVALUATION_KEYS)
+    }
+    return settings | {"evaluation data": details.get("data", {}).get("eval")}
+
+
 def normalized_path(path: str | None) -> str | None:
     """A path without what changes no place: a slash at the end, `./`, `~`; a name of a hub as it is."""
     return path if not path or "://" in path else os.path.normpath(os.path.expanduser(path))

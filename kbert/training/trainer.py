@@ -26,6 +26,7 @@ from kbert.runs import checkpoint
 from kbert.runs.base_weights import base_file, write_base
 from kbert.runs.best_checkpoint import BestCheckpoint
 from kbert.runs.metrics_file import MetricsFile
+from kbert.runs.resume import settings_of_workers
 from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.runs.run_file import holds_run
 from kbert.tasks.task import Task
@@ -35,6 +36,7 @@ from kbert.training.devices.distribution import (
     distribute,
     is_chief,
     naming_lost_workers,
+    require_alike,
     wait_for_all,
 )
 from kbert.training.devices.jit import needs_whole_batches, resolve_jit
@@ -85,6 +87,7 @@ def open_run(strategy, path, config: TrainingConfig, details: dict, vocabulary):
 
     with lock, naming_lost_workers(strategy, resume_hint):
         try:
+            require_alike(strategy, settings_of_workers(config, details))
             yield run
         except (ValueError, MemoryError):
             if is_new and is_chief(strategy) and not (run.metrics_file.exists() or run.checkpoints.exists()):
@@ -232,6 +235,7 @@ class Trainer:
                 self._plan.initialize(self._model)
             if self._kept_once and self._chief:
                 write_base(self._run.path, self._kept_once)
+        require_alike(self._strategy, {"step to go on from": state.step})
         if self._chief:
             num_lines = state.progress and state.progress["num_lines"]
             self._metrics_file.restore(state.step, num_lines, self._best.recorded())

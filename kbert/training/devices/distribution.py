@@ -6,6 +6,7 @@ import glob
 import os
 import re
 import signal
+import zlib
 
 import tensorflow as tf
 from absl import logging
@@ -169,6 +170,30 @@ def chief_first(strategy, action):
     return result
 
 
+def require_alike(strategy, values: dict):
+    """Compares what the workers were given each; they would wait for one another for ever.
+
+    Args:
+      strategy: a tf.distribute strategy. All its workers must call this with the same names.
+      values: name -> value.
+
+    Raises:
+      ValueError: on all workers, with the names of the values that differ.
+    """
+    if strategy.cluster_resolver is None:
+        return
+    replicas = strategy.num_replicas_in_sync
+    exact = 2**24 // replicas  # sums of whole numbers below it, in float32
+    own = [zlib.crc32(repr(value).encode()) % exact for value in values.values()]
+    differs = [total != replicas * number for total, number in zip(_sums(strategy, own), own, strict=True)]
+    if named := [name for name, votes in zip(values, _sums(strategy, differs), strict=True) if votes]:
+        given = ", ".join(f"{name}={values[name]}" for name in named)
+        raise ValueError(
+            f"the workers differ in {', '.join(named)} (here {given}); start all with the same command, "
+            "data and folder."
+        )
+
+
 def wait_for_all(strategy, failed: bool = False) -> int:
     """Waits until every worker calls this; returns the number of replicas of workers that passed `failed`."""
     return int(failed) if strategy.cluster_resolver is None else int(sum_over_replicas(strategy, failed))
@@ -206,7 +231,12 @@ def _is_lost(error):
 
 def sum_over_replicas(strategy, value: float) -> float:
     """The sum over all replicas of the `value` that their process passed; all processes must call it."""
-    return float(_sum_over_replicas(strategy, tf.constant(value, tf.float32)))
+    (total,) = _sums(strategy, [value])
+    return total
+
+
+def _sums(strategy, values: list) -> list[float]:
+    return _sum_over_replicas(strategy, tf.constant(values, tf.float32)).numpy().tolist()
 
 
 @tf.function(autograph=False)

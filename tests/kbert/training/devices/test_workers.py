@@ -103,6 +103,22 @@ def test_when_a_worker_is_killed_the_other_says_so_in_one_sentence(records_dir, 
 
 
 @pytest.mark.long
+def test_workers_that_would_meet_at_other_steps_are_refused(records_dir, tmp_path):
+    """They waited for each other for ever."""
+    command = arguments(tmp_path, records_dir, tmp_path / "run")
+    workers = start_workers(2, *command, last=["--override=log_every_steps=5"])
+    try:
+        errors = [worker.communicate(timeout=120)[1] for worker in workers]
+    finally:
+        for worker in workers:
+            worker.kill()
+    for worker, said in zip(workers, errors, strict=True):
+        assert worker.returncode == 1
+        assert said.splitlines()[-1].startswith("error: the workers differ in log_every_steps (here ")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.long
 def test_a_worker_whose_others_never_start_says_so_and_can_be_ended(records_dir, tmp_path):
     """And one whose port is taken ends at once."""
     waiting, second = start_workers(2, *arguments(tmp_path, records_dir, tmp_path / "run"))

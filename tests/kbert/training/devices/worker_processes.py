@@ -27,8 +27,8 @@ def run_workers(number: int, module: str, *arguments: str, timeout: float = 600)
     return [output for output, _ in outputs]
 
 
-def start_workers(number: int, module: str, *arguments: str) -> list[WarmProcess]:
-    """The running processes."""
+def start_workers(number: int, module: str, *arguments: str, last=()) -> list[WarmProcess]:
+    """The running processes; `last`: further arguments of the last one."""
     addresses = [f"localhost:{port}" for port in free_ports(number)]
     workers = []
     for index in range(number):
@@ -36,7 +36,8 @@ def start_workers(number: int, module: str, *arguments: str) -> list[WarmProcess
         if number > 1:
             task = {"type": "worker", "index": index}
             environment["TF_CONFIG"] = json.dumps({"cluster": {"worker": addresses}, "task": task})
-        workers.append(WarmProcess(module, *arguments, environment=environment))
+        own = last if index == number - 1 else ()
+        workers.append(WarmProcess(module, *arguments, *own, environment=environment))
     return workers
 
 
