@@ -187,9 +187,9 @@ def require_alike(strategy, values: dict):
     own = [zlib.crc32(repr(value).encode()) % exact for value in values.values()]
     differs = [total != replicas * number for total, number in zip(_sums(strategy, own), own, strict=True)]
     if named := [name for name, votes in zip(values, _sums(strategy, differs), strict=True) if votes]:
-        given = ", ".join(f"{name}={values[name]}" for name in named)
+        here = ", ".join(f"{name}={values[name]}" for name in named)
         raise ValueError(
-            f"the workers differ in {', '.join(named)} (here {given}); start all with the same command, "
+            f"the workers differ in {', '.join(named)} (here {here}); start all with the same command, "
             "data and folder."
         )
 
