@@ -139,6 +139,7 @@ def _matches(pattern):
 
 def _matching(pattern, file_format):
     files = _matches(pattern)
+    _refuse_texts(pattern, files)
     first = _table_format(files[0], file_format)
     if first is None or any(
         not file.is_file() or _table_format(file, file_format) != first for file in files
@@ -150,6 +151,16 @@ def _matching(pattern, file_format):
         )
     shard_names.require_all_shards(pattern, files)
     return Table(first, tuple(each_once(files)))
+
+
+def _refuse_texts(what, files):
+    """Raises ValueError where each label has a folder, and each text a file in it."""
+    labels = sorted({file.parent.name for file in files if file.suffix == ".txt"})
+    if len(labels) > 1:
+        raise ValueError(
+            f"{what}: a file for each text, in folders ({', '.join(labels[:5])}). Make rows of them, with the "
+            "name of the folder as label: docs/data.md, a folder for each label, has the lines of Python."
+        )
 
 
 def _split_files(folder):
@@ -195,6 +206,7 @@ def _list_splits(folder):
 def _no_split(folder):
     shards = sorted(folder.rglob("*.parquet"))
     if not shards:
+        _refuse_texts(folder, folder.glob("*/*.txt"))
         return (
             f"{folder} is a folder, but no dataset: expected a labelled file, or a folder with {_SPLIT} that "
             "save_to_disk of `datasets` wrote."

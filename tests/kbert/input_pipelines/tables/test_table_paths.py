@@ -114,6 +114,15 @@ def test_a_dev_split_is_the_same_whatever_the_rows_are_written_in(tmp_path):
     assert parts[0][1].num_examples == 4
 
 
+@pytest.mark.parametrize("pattern", ["", "*/*.txt"])
+def test_a_folder_for_each_label_is_told_how_to_become_rows(tmp_path, pattern):
+    for label in ("pos", "neg"):
+        (tmp_path / label).mkdir()
+        (tmp_path / label / "0_9.txt").write_text("A good film.")
+    with pytest.raises(ValueError, match=r"a file for each text, in folders \(neg, pos\)\. Make rows of them"):
+        find_table(tmp_path / pattern)
+
+
 def test_values_in_names_of_folders_are_not_lost(tmp_path):
     file = tmp_path / "rows" / "label=1" / "part.parquet"
     file.parent.mkdir(parents=True)
