@@ -66,7 +66,7 @@ def check_servable(saved_model_dir: str, min_server_version: str | None = None) 
 
     Raises:
       ValueError: naming every refused op, the functions and nodes it comes from, the oldest
-        server that has it, and how to mend it; naming functions that must be compiled; or for
+        server that has it, and how to fix it; naming functions that must be compiled; or for
         a version that is none.
     """
     releases = releases_from(min_server_version)

@@ -39,7 +39,7 @@ class LoraConfig:
         for target, number in collections.Counter(self.targets).items():
             require(
                 target in LORA_TARGETS and number == 1,
-                f"lora.targets holds {shown(target)}, which is not known or there twice; choose some of "
+                f"lora.targets holds {shown(target)}, which is not known or given twice; choose some of "
                 f"{', '.join(LORA_TARGETS)}.",
             )
 

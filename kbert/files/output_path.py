@@ -142,7 +142,7 @@ def _require_writable(path):
         raise ValueError(f"{path} cannot be written: {folder} is no folder; choose another folder.")
     if not os.access(folder, os.W_OK):
         raise PermissionError(
-            f"{path} cannot be written: {folder} takes no new files; choose another folder, or mend its "
+            f"{path} cannot be written: {folder} takes no new files; choose another folder, or fix its "
             "rights."
         )
 

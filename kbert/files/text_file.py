@@ -29,7 +29,7 @@ _NOT_DECODED = "lines left out, not UTF-8"
 
 
 class Problem(NamedTuple):
-    """Why a line cannot be read: the kind under which it is counted, what is wrong, and how to mend it.
+    """Why a line cannot be read: the kind under which it is counted, what is wrong, and how to fix it.
 
     `undecoded` has the bytes of a line that is not in the encoding of its file, and is empty for others.
     """

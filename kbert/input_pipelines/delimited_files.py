@@ -37,10 +37,10 @@ _IN_TEXTS = (
     "If one stands in a text, write a blank for it or put the text in quotation marks, as pandas does with "
     "to_csv(quoting=csv.QUOTE_ALL)."
 )
-_GET_AGAIN = "get the texts again, or mend them, for example with ftfy"
+_GET_AGAIN = "get the texts again, or fix them, for example with ftfy"
 _DAMAGES: dict[Callable[[str], object], str] = {
     is_misread: "look as if UTF-8 had been read as another encoding and saved, as {shown!r}; get the texts "
-    "in UTF-8, or mend them, for example with ftfy",
+    "in UTF-8, or fix them, for example with ftfy",
     re.compile("\ufffd").search: "hold U+FFFD, which stands for characters that were lost when a wrong "
     "encoding was read; get the texts again",
 }
@@ -335,13 +335,13 @@ def _without_quotes(layout):
 def _quote_problem(error):
     if error.startswith("unexpected end"):
         return (
-            "a quotation mark opens a cell in this row and is not closed up to the end of the file; mend it."
+            "a quotation mark opens a cell in this row and is not closed up to the end of the file; fix it."
         )
     if error.startswith("field larger"):
         return f"a cell has more than {_LONGEST_CELL:,} characters, as where a quotation mark is not closed."
     return (
         f'{error}: in a cell between quotation marks, those of the text are doubled (""), not marked by a '
-        "backslash; mend the row."
+        "backslash; fix the row."
     )
 
 
@@ -462,7 +462,7 @@ def _is_in_quotes(cell, mark='"'):
 
 def _wrong_number(where, cells, header):
     shown = ", ".join(name if name.isprintable() else repr(name) for name in header)[:500]
-    return f"{where}: {len(cells)} columns where {len(header)} were expected ({shown}); mend the line."
+    return f"{where}: {len(cells)} columns where {len(header)} were expected ({shown}); fix the line."
 
 
 def _hint(cells, layout) -> str:

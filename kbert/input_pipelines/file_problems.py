@@ -131,7 +131,7 @@ class FileProblems:
         if self.utf8_lines:
             return (
                 f"{start}, but {self.utf8_lines:,} line(s) hold other characters that are: these lines are "
-                f"damaged, or come from another file; mend them ({shown_as(content, 'utf-8')!r})."
+                f"damaged, or come from another file; fix them ({shown_as(content, 'utf-8')!r})."
             )
         encoding = likely_encoding(contents)
         if encoding is None:

@@ -312,7 +312,7 @@ class EmptyTextCounter:
         empty = [name for name, text in texts.items() if isinstance(text, str) and not text.strip()]
         if empty and len(empty) == len(texts):
             columns = f"column{'s' if len(empty) > 1 else ''} {', '.join(map(repr, empty))}"
-            raise ValueError(f"{where} has no text in {columns}; mend the row or leave it out.")
+            raise ValueError(f"{where} has no text in {columns}; fix the row or leave it out.")
         if empty:
             self._number += 1
             self._first = self._first or where
@@ -434,7 +434,7 @@ def text_cell(record: dict, column: str, where: str) -> str:
     """The text in a column. Raises ValueError when the value is not a text."""
     require_column(record, column, where)
     if why := text_problem(record, column):
-        mend = "mend the row or leave it out"
+        mend = "fix the row or leave it out"
         if isinstance(record[column], list):
             mend = "write a row for each text of the list, and of negatives a column for each"
         raise ValueError(f"{where} {why}; {mend}.")

@@ -205,7 +205,7 @@ def class_label(record: dict, dataset: DatasetConfig, where: str) -> str:
     if not isinstance(label, str):
         raise ValueError(f"{where} has {_shown(label)} as its label {column!r}, {_WHOSE_LABEL[type(label)]}.")
     if why := text_problem(record, column):
-        raise ValueError(f"{where} {why}; mend the row or leave it out.")
+        raise ValueError(f"{where} {why}; fix the row or leave it out.")
     ends_a_list = label.rstrip()[-1:] in _LIST_ENDS
     if (
         ends_a_list
@@ -294,7 +294,7 @@ def label_set(record: dict, dataset: DatasetConfig, where: str) -> tuple[str, ..
     for name in names:
         require_label(name, dataset, where, _signs_of_none(dataset))
         if why := text_problem({dataset.label: name}, dataset.label):
-            raise ValueError(f"{where} {why}; mend the row or leave it out.")
+            raise ValueError(f"{where} {why}; fix the row or leave it out.")
     return tuple(dict.fromkeys(listed_label(name, dataset, where) for name in names))
 
 
@@ -320,12 +320,12 @@ def listed_label(label, dataset: DatasetConfig, where: str):
         raise ValueError(
             f"{where}: label {label[:500]!r} is not among the labels {list(dataset.labels)}, those of "
             f"dataset.labels or else of the training file; {f'is {twin!r} meant? ' if twin else ''}"
-            f"{'Mend' if twin else 'mend'} the row, leave it out, or train with the label."
+            f"{'Fix' if twin else 'fix'} the row, leave it out, or train with the label."
         )
     return label
 
 
-# For each type of value that cannot be a class label: what it is, and how to mend the row.
+# For each type of value that cannot be a class label: what it is, and how to fix the row.
 _WHOSE_LABEL = {
     float: "a number, which is a label for regression; classification expects a string or an integer, so "
     "write the name of a class",
@@ -425,7 +425,7 @@ def _mend_of_number(value):
         return "write it without marks between thousands"
     if re.fullmatch(r"[+-]?[\d.,]+\s*[%\u2030]", text):
         return "write it without the percent sign, in all rows alike"
-    return "mend the row or leave it out"
+    return "fix the row or leave it out"
 
 
 def _shown(value):

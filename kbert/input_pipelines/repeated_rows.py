@@ -78,7 +78,7 @@ def repetitions(examples: Sequence[tuple]) -> tuple[str | None, str | None]:
     text = next(iter(several[0].values()))[0]
     return duplicates, (
         f"{len(several):,} text(s) have several labels or answers, as {text[:_SHOWN]!r} has {first}"
-        "; if these are slips, mend them: the model cannot learn both"
+        "; if these are slips, fix them: the model cannot learn both"
     )
 
 

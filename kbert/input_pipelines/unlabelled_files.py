@@ -201,7 +201,7 @@ def examples_from_table(
     for number, example in enumerate(examples, start=1):
         if all(value is None for key, value in example.items() if key != _KEPT):
             empty = " and ".join(map(repr, _names_in(columns)))
-            raise ValueError(f"row {number} of {name} has no value in {empty}; mend the row or leave it out.")
+            raise ValueError(f"row {number} of {name} has no value in {empty}; fix the row or leave it out.")
     return examples
 
 

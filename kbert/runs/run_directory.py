@@ -390,7 +390,7 @@ def require_run_folder(path):
         raise
     except OSError as error:
         raise ValueError(
-            f"run_dir={path} cannot be written: {error.strerror or error}; choose another folder, or mend "
+            f"run_dir={path} cannot be written: {error.strerror or error}; choose another folder, or fix "
             "its rights."
         ) from None
 

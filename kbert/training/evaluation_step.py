@@ -11,7 +11,7 @@ from kbert.tasks.losses import example_weights
 from kbert.tasks.task import Predictions
 from kbert.training.coupled_rows import with_coupled_rows
 
-_FEWER_AT_ONCE = "take a smaller batch_size; in a training eval_batch_size, with which the same run goes on"
+_FEWER_AT_ONCE = "take a smaller batch_size; during training eval_batch_size, with which the same run goes on"
 _WEIGHTS = "example weights"  # collected with the task's values: 0 for rows that only fill the last batch
 
 

@@ -77,7 +77,7 @@ def test_a_training_goes_on_with_the_settings_that_it_names(tmp_path, monkeypatc
     with monkeypatch.context() as full:
         full.setattr(EvaluationStep, "run", raises(exhausted()))
         full.setattr(EvaluationStep, "trace", lambda *spec: None)
-        with pytest.raises(MemoryError, match="a batch of the evaluation .* in a training eval_batch_size"):
+        with pytest.raises(MemoryError, match="a batch of the evaluation .* during training eval_batch_size"):
             one_weight.train_one_weight(tmp_path / "run", eval_batch_size=8)
     one_weight.train_one_weight(tmp_path / "run", gradient_accumulation_steps=2, eval_batch_size=2)
 

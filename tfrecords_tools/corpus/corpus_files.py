@@ -144,7 +144,7 @@ def _files_among(paths: list[Path]) -> list[Path]:
     for path in paths:
         if path.is_symlink() and not path.exists():
             raise ValueError(
-                f"{path} is a link to {os.readlink(path)}, which is not there; mend the link, delete it, or "
+                f"{path} is a link to {os.readlink(path)}, which is not there; fix the link, delete it, or "
                 "give inputs without it."
             )
     return [path for path in paths if path.is_file()]

@@ -84,7 +84,7 @@ def _parse(text):
     if unknown and isinstance(made, DirectRunner):
         raise ValueError(
             f"--beam_options has {unknown}, which Beam does not know with --runner={runner}, the runner of "
-            "this machine; mend the name or leave it out."
+            "this machine; fix the name or leave it out."
         )
     if unknown:
         logging.warning("Beam itself does not know %s of --beam_options; --runner=%s may.", unknown, runner)

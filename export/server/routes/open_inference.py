@@ -179,7 +179,7 @@ def _by_name(what: str, objects: list[dict], kind: Any) -> dict[str, Any]:
     for received in objects:
         each = kind.of(received)
         if each.name in named:
-            raise invalid(f"{what}: {shown(each.name)} is there twice.")
+            raise invalid(f"{what}: {shown(each.name)} is given twice.")
         named[each.name] = each
     return named
 

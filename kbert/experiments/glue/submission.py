@@ -87,5 +87,5 @@ def _require_all_rows(source, indices):
     if len(indices) != number or len(set(indices)) != number:
         raise ValueError(
             f"{source} has {number} rows below its header, but {len(indices)} were read, with "
-            f"{len(set(indices))} different indices; a submission needs each row once. Mend the file."
+            f"{len(set(indices))} different indices; a submission needs each row once. Fix the file."
         )

@@ -158,8 +158,8 @@ def _refuse_texts(what, files):
     labels = sorted({file.parent.name for file in files if file.suffix == ".txt"})
     if len(labels) > 1:
         raise ValueError(
-            f"{what}: a file for each text, in folders ({', '.join(labels[:5])}). Make rows of them, with the "
-            "name of the folder as label: docs/data.md, a folder for each label, has the lines of Python."
+            f"{what}: a file for each text, in folders ({', '.join(labels[:5])}). Make rows of them, with "
+            "the name of the folder as label: docs/data.md, a folder for each label, has the lines of Python."
         )
 
 

@@ -55,7 +55,7 @@ class ChoiceFiles(Files):
             if label is not None and not choices[label].strip():
                 raise ValueError(
                     f"{where}: its label {record[dataset.label]!r} is the choice in "
-                    f"{dataset.choices[label]!r}, which is empty; mend the label or write the choice."
+                    f"{dataset.choices[label]!r}, which is empty; fix the label or write the choice."
                 )
             if dataset.text_pair:
                 beginning = labelled_files.text_cell(record, dataset.text_pair, where)

@@ -96,7 +96,7 @@ class PositiveFiles(ScoredPairFiles):
             _require_no_lists((*texts[1:], *negatives), where)
             if texts[1].split() in map(str.split, negatives):  # blanks are no tokens
                 raise ValueError(
-                    f"{where}: the positive {texts[1][:80]!r} is among its own negatives; mend the row or "
+                    f"{where}: the positive {texts[1][:80]!r} is among its own negatives; fix the row or "
                     "leave it out."
                 )
             return self.ranked((*texts, *negatives), record, dataset, where)

@@ -241,7 +241,7 @@ def _cells(line, columns, where):
     word, tag = cells[columns.word], cells[columns.tag]
     for name, cell in (("word", word), ("tag", tag.strip())):
         if not cell:
-            raise ValueError(f"{where} has an empty {name}; mend the line or leave the sentence out.")
+            raise ValueError(f"{where} has an empty {name}; fix the line or leave the sentence out.")
     return word, tag
 
 

@@ -187,7 +187,7 @@ def _no_scheme(path, broken, seen):
         command = r"sed -E 's/([[:blank:]][BIESLUMW])$/\1-ENTITY/' OLD > NEW"
         mend = f"letters alone need a type, in columns: {command}"
     return (
-        f"{path}: its tags are in none of the schemes {', '.join(SCHEMES)}: {shown}. Mend the file ({mend}); "
+        f"{path}: its tags are in none of the schemes {', '.join(SCHEMES)}: {shown}. Fix the file ({mend}); "
         'for labels that are no entities, such as parts of speech, set dataset.tag_scheme = "none".'
     )
 

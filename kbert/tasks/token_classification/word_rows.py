@@ -128,10 +128,10 @@ def _entries(record, column, where, read_list, seems_a_list):
         )
     entries = tuple(cell.split() if listed is None else listed)
     if why := text_problem({column: "".join(entries)}, column):
-        raise ValueError(f"{where} {why}; mend the row or leave it out.")
+        raise ValueError(f"{where} {why}; fix the row or leave it out.")
     if not entries or not all(entry.strip() for entry in entries):
         raise ValueError(
-            f"{where} has nothing, or an empty entry, in {column!r}; mend the row or leave it out."
+            f"{where} has nothing, or an empty entry, in {column!r}; fix the row or leave it out."
         )
     return entries
 
@@ -150,5 +150,5 @@ def _filled_down(rows):
 def _tag(record, dataset, where):
     tag = text_cell(record, dataset.label, where)
     if not tag.strip():
-        raise ValueError(f"{where} has no tag in column {dataset.label!r}; mend the row.")
+        raise ValueError(f"{where} has no tag in column {dataset.label!r}; fix the row.")
     return tag

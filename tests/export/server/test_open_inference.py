@@ -164,7 +164,7 @@ def test_what_the_server_says_of_itself(asked):
         ({}, "inputs is missing; expected a list of tensors"),
         ({"inputs": []}, "received inputs nothing; the signature serving_default takes text"),
         ({"inputs": [tensor(name="txt")]}, "received inputs txt"),
-        ({"inputs": [tensor(), tensor()]}, '"text" is there twice'),
+        ({"inputs": [tensor(), tensor()]}, '"text" is given twice'),
         ({"inputs": [tensor(shape=[3])]}, "data has the shape [2], and its shape says [3]"),
         ({"inputs": [tensor(shape=[-2])]}, "shape[0]: received -2; expected a list of up to 8 sizes"),
         ({"inputs": [tensor(shape=[2] + [1] * 99)]}, "shape: received a list of 100 elements; expected"),
@@ -177,7 +177,7 @@ def test_what_the_server_says_of_itself(asked):
         ),
         ({"inputs": [tensor(data=None)]}, "text: expected either its values in data, or in its parameters"),
         ({"inputs": [tensor(data=[1, 2])]}, "text: 1 is no text"),
-        ({"inputs": [tensor()], "outputs": [{"name": "label"}] * 2}, 'outputs: "label" is there twice'),
+        ({"inputs": [tensor()], "outputs": [{"name": "label"}] * 2}, 'outputs: "label" is given twice'),
         ({"inputs": [tensor()], "outputs": [{"name": "x"}]}, 'outputs: "x" is none; serving_default has'),
         (
             {"inputs": [tensor()], "outputs": [{"name": "doubled", "parameters": {"signature_name": "x"}}]},

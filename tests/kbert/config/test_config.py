@@ -181,13 +181,13 @@ REFUSED = {
     "a truth value for a text": (
         FinetuningConfig,
         {"dataset": {"positive_label": True}},
-        "dataset: positive_label: expected str, received True; if you mean the text, write \"true\", in a shell "
-        "--override='NAME=\"true\"'.",
+        'dataset: positive_label: expected str, received True; if you mean the text, write "true", in a '
+        "shell --override='NAME=\"true\"'.",
     ),
     "a fraction in a list of texts": (
         FinetuningConfig,
         {"dataset": {"labels": [0.0, 1.0]}},
-        "dataset: labels: expected str, received 0.0; if you mean the text, write \"0.0\", in a shell",
+        'dataset: labels: expected str, received 0.0; if you mean the text, write "0.0", in a shell',
     ),
     "list for an object": (PretrainingConfig, {"optimizer": [1]}, "expected an object of settings, received"),
     "unknown preset": (

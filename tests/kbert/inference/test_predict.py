@@ -103,7 +103,7 @@ def test_a_row_of_pandas_is_read_as_its_data_frame_is():
             Frame({"review": ["a"]}),
             r"the data has the columns \['review'\]; expected text\. Rename its columns\.",
         ),
-        (Frame({"text": ["a", float("nan")]}), "row 2 of the data has no value in 'text'; mend the row"),
+        (Frame({"text": ["a", float("nan")]}), "row 2 of the data has no value in 'text'; fix the row"),
         ({"text": ["a"], "text_pair": ["b", "c"]}, r"different lengths \(1 text, 2 text_pair\)"),
     ],
     ids=repr,

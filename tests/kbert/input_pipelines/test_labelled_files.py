@@ -220,7 +220,7 @@ def test_short_rows_are_skipped_where_the_config_says_so_and_never_without_label
 )
 def test_a_labelled_row_without_any_text_is_refused(write, dataset, name, content, place):
     path = write(name, content)
-    with pytest.raises(ValueError, match=f"{place}; mend the row or leave it out."):
+    with pytest.raises(ValueError, match=f"{place}; fix the row or leave it out."):
         list(stream_records(path, dataset, (dataset.text,)))
     assert list(stream_records(path, dataset, (dataset.text,), with_labels=False))  # it has an answer
 

@@ -528,11 +528,11 @@ def test_a_column_for_each_label(tmp_path, one, caplog):
     ("1.234,5", "without marks between thousands"),
     ("1 234.5", "without marks between thousands"),
     ("80%", "without the percent sign"),
-    ("1_5", "mend the row"),
-    ("two", "mend the row"),
-    ("1e39", r"of at most 3\.4e\+38: mend the row"),
-    (-(10**39), r"of at most 3\.4e\+38: mend the row"),
-    (1e39, r"of at most 3\.4e\+38: mend the row"),
+    ("1_5", "fix the row"),
+    ("two", "fix the row"),
+    ("1e39", r"of at most 3\.4e\+38: fix the row"),
+    (-(10**39), r"of at most 3\.4e\+38: fix the row"),
+    (1e39, r"of at most 3\.4e\+38: fix the row"),
 ])  # fmt: skip
 def test_a_number_in_another_notation_is_told_how_to_write_it(value, mend):
     with pytest.raises(ValueError, match=mend):

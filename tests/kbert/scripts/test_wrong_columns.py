@@ -24,7 +24,7 @@ EXCEL = (
     "{excel} cannot be used as it is:\n  "
     + UNDECODED
     + "--override=dataset.encoding=cp1252 where the command has it, or save it as UTF-8 "
-    "(iconv -f CP1252 -t UTF-8).\n  line 4: 1 columns where 2 were expected (sentence, label); mend the line."
+    "(iconv -f CP1252 -t UTF-8).\n  line 4: 1 columns where 2 were expected (sentence, label); fix the line."
     "\n  1 row(s) are empty (line 3); leave them out by dataset.skip_empty_rows=true."
 )
 UNREAD = (

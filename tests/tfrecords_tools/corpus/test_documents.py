@@ -305,7 +305,7 @@ def test_what_cannot_be_read_in_a_folder_is_named(tmp_path, monkeypatch):
                 input_files(each)
     (tmp_path / "b" / "c" / "e.txt").symlink_to("nowhere")
     for each in inputs:
-        with pytest.raises(ValueError, match="c/e.txt is a link to nowhere, which is not there; mend"):
+        with pytest.raises(ValueError, match="c/e.txt is a link to nowhere, which is not there; fix"):
             input_files(each)
     (tmp_path / "b" / "gone").symlink_to("nowhere")
     for each in (f"{tmp_path}/b/*/*.txt", f"{tmp_path}/b/*/d.txt"):

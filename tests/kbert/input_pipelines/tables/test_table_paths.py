@@ -119,7 +119,7 @@ def test_a_folder_for_each_label_is_told_how_to_become_rows(tmp_path, pattern):
     for label in ("pos", "neg"):
         (tmp_path / label).mkdir()
         (tmp_path / label / "0_9.txt").write_text("A good film.")
-    with pytest.raises(ValueError, match=r"a file for each text, in folders \(neg, pos\)\. Make rows of them"):
+    with pytest.raises(ValueError, match=r"file for each text, in folders \(neg, pos\)\. Make rows of"):
         find_table(tmp_path / pattern)
 
 
