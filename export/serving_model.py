@@ -122,5 +122,5 @@ def _require_answers(source, task):
         raise ValueError(
             f"{source} has the task {task.name}, which has no predictions for texts; export a run of "
             "kbert finetune or kbert pretrain, a checkpoint with a head, or an encoder with a pooling for "
-            "sentence embeddings."
+            "sentence embeddings (kbert serve takes the mean of the tokens where an encoder has none)."
         )
