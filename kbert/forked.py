@@ -44,5 +44,4 @@ def _look():
     _with_tensorflow = _with_tensorflow or _has_begun()
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_look)
+os.register_at_fork(after_in_child=_look)

@@ -19,8 +19,8 @@ LAYERS = (
     ("kbert.layers",),
     ("kbert.kernels", "kbert.manifest", "kbert.cli.flags"),
     ("kbert.config", "kbert.features", "kbert.cli.declared_flags", "kbert.cli.quiet_tensorflow"),
-    ("kbert.checks", "kbert.full_float32", "kbert.full_memory"),
-    ("kbert.files", "kbert.shipped_configs", "kbert.cli.commands", "kbert.cli.progress", "kbert.cli.signals"),
+    ("kbert.checks", "kbert.full_float32", "kbert.full_memory", "kbert.cli.commands"),
+    ("kbert.files", "kbert.shipped_configs", "kbert.cli.progress", "kbert.cli.signals"),
     (
         *("kbert", "kbert.bounds", "kbert.cores", "kbert.extras", "kbert.forked", "kbert.late_tensorflow"),
         *("kbert.cli.shares", "kbert.cli.warn_once"),

@@ -1,9 +1,10 @@
 """The fields of a request: each is followed, known to change no answer, or refused by its name."""
 
-import difflib
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, FailFast, Field, ValidationError
+
+from kbert.files.near_names import nearest_name
 
 from .json_body import parse_object, shown
 from .request import invalid
@@ -55,7 +56,7 @@ class RequestFields(BaseModel):
           RequestError: a field is unknown, missing, not what it should be, or there under two names.
         """
         named, sent = cls._named(document)
-        unknown = _unknown_names(named, cls.model_fields)
+        unknown = [name for name in named if name not in cls.model_fields]
         faults = [cls._unknown(name) for name in unknown[:_MAX_FAULTS]]
         try:
             fields = cls.model_validate(named)
@@ -123,10 +124,6 @@ class RequestFields(BaseModel):
 
     @classmethod
     def _unknown(cls, name: str) -> str:
-        near = difflib.get_close_matches(name[:100], cls.known(), n=1)
-        hint = f"did you mean {near[0]}?" if near else f"its fields are {', '.join(cls.model_fields)}"
+        near = nearest_name(name, cls.known(), nearness=0.6)
+        hint = f"did you mean {near}?" if near else f"its fields are {', '.join(cls.model_fields)}"
         return f"{shown(name)} is no field of this request; {hint}"
-
-
-def _unknown_names(named: dict, fields: dict) -> list[str]:
-    return [name for name in named if name not in fields]

@@ -1,12 +1,11 @@
 """The command `kbert`: one name for every script. Standard library only: `kbert --help` answers at once."""
 
-import difflib
 import importlib.util
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 from kbert import __version__
+from kbert.files.near_names import did_you_mean
 
 _INSTALLED = "kbert_export"  # a package called `export` could clash with those of other projects
 _EXPORTERS = "{export}."  # a checkout and an installed package have different names for this folder
@@ -118,11 +117,6 @@ def find_command(module: str) -> str | None:
     return next((f"kbert {command}" for command, runs in modules().items() if runs == module), None)
 
 
-def closest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that `name` was probably meant to be; None where none is near."""
-    return next(iter(difflib.get_close_matches(name[:100], list(known), n=1)), None)
-
-
 def command_list() -> str:
     """What `kbert --help` prints."""
     lines = ["kbert COMMAND --flag=value ...", ""]
@@ -135,6 +129,5 @@ def command_list() -> str:
 def _complaint(command):
     if command.startswith("-"):
         return f"expected a command before the flag {command!r}, for example: kbert pretrain --help."
-    close = closest(command, modules())
-    hint = f" Did you mean {close!r}?" if close else ""
+    hint = did_you_mean(command, modules(), nearness=0.6)
     return f"unknown command {command[:100]!r}.{hint} `kbert --help` lists all commands."

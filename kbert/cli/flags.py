@@ -8,9 +8,10 @@ import sys
 from absl import flags
 
 from kbert.checks import with_home
-from kbert.cli.commands import closest, find_command
+from kbert.cli.commands import find_command
 from kbert.cli.declared_flags import FUNCTIONS, headings
 from kbert.config.setting_paths import suggested_setting
+from kbert.files.near_names import nearest_name
 
 WIDTH = 100  # columns of a line
 _HELP = {"--help", "-help", "-h", "-?", "--helpshort", "-helpshort"}
@@ -122,7 +123,8 @@ def _unknown(name, argument, config_classes):
         override = shlex.quote(f"--override={setting}={argument.partition('=')[2] or 'VALUE'}")
         return f"--{name} is a setting of the config, not a flag; write {override}."
     known = own_flags()
-    near = closest(name, [*known, *(f"no{own}" for own, flag in known.items() if flag.boolean)])
+    booleans = (f"no{own}" for own, flag in known.items() if flag.boolean)
+    near = nearest_name(name, [*known, *booleans], nearness=0.6)
     hint = f"did you mean --{near}? " if near else ""
     return f"unknown flag --{name[:100]}; {hint}`{program()} --help` lists the flags."
 

@@ -23,7 +23,7 @@ _TIMES = (datetime.date, datetime.time)  # a datetime is a date
 LabelledData = str | PathLike | Mapping | Sequence | None
 
 
-class DataFile(type(Path())):  # type: ignore[misc]  # PosixPath or WindowsPath
+class DataFile(type(Path())):  # type: ignore[misc]  # PosixPath
     """The path of data in memory, written as JSON lines: a row has its line.
 
     Attributes:
