@@ -120,13 +120,10 @@ def pack(
       num_micro_batches: over all replicas; each is packed separately.
 
     Raises:
-      ValueError: when `num_rows` is given and shapes vary, or when `num_rows` or the batch size is not
-        divisible by `num_micro_batches`; later, in the pipeline, when texts do not fit.
+      ValueError: when `num_rows` or the batch size is not divisible by `num_micro_batches`; later, in the
+        pipeline, when texts do not fit.
     """
-    sizes = batches.element_spec["input_mask"].shape
-    batch_size, seq_length = sizes[0], sizes[-1]
-    if num_rows and None in sizes:
-        raise ValueError("packed_rows needs batches of one shape: set pad_to_longest=false.")
+    batch_size, *_, seq_length = batches.element_spec["input_mask"].shape
     if (num_rows or 0) % num_micro_batches or (batch_size or 0) % num_micro_batches:
         raise ValueError(
             f"packed_rows={num_rows} and the batch size {batch_size} must both be divisible by the "

@@ -18,8 +18,8 @@ def resolve_packing(task, configs, strategy) -> bool:
       strategy: a tf.distribute strategy.
 
     Raises:
-      ValueError: when the number of rows varies but the step is compiled with XLA, when there are more rows
-        than texts in a batch, or when `padding="pack"` is set for a task that does not support packing.
+      ValueError: when there are more rows than texts in a batch, or when `padding="pack"` is set for a task
+        that does not support packing.
     """
     first = configs[0]
     compiled = any(resolves_to_xla(config, device_type(strategy)) for config in configs)
@@ -30,11 +30,6 @@ def resolve_packing(task, configs, strategy) -> bool:
         _check_rows(task, config)
     if first.padding == "auto":
         packed = task.can_pack and not compiled and not all(config.fixed_shapes for config in configs)
-    if packed and compiled and not first.packed_rows:
-        raise ValueError(
-            'padding="pack" makes as many rows as each batch needs, but XLA needs fixed shapes: set '
-            "packed_rows, or jit_compile=false."
-        )
     rows = "short texts share a row" if packed else "each text has a row of its own, filled up to one length"
     logging.info("padding=%s: %s", first.padding, rows)
     return packed

@@ -79,9 +79,3 @@ def test_one_encoder_serves_all_phases():
         Pretraining(), [fixed, varying], ONE
     )
     assert not resolve_packing(Pretraining(), [varying, compiled], ONE)
-    packed = [dataclasses.replace(config, padding="pack") for config in (varying, fixed)]
-    compiled = dataclasses.replace(compiled, padding="pack", packed_rows=4)
-    with pytest.raises(
-        ValueError, match='padding="pack" makes as many rows .* set packed_rows, or jit_compile=false'
-    ):
-        resolve_packing(Pretraining(), [*packed, compiled], ONE)
