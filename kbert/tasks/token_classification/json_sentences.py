@@ -68,11 +68,10 @@ def _tags_or_spans(record, dataset, where):
 
 
 def _sentence(record, dataset, where, with_tags, text_words) -> FileSentence:
-    require_column(record, dataset.text, where)
-    if isinstance(record[dataset.text], list):
-        words, tags = _tagged_words(record, dataset, where, with_tags)
-    else:
-        words, tags = _tagged_text(record, dataset, where, with_tags, text_words)
+    words = _words(record, dataset, where, text_words)
+    if not words:
+        raise ValueError(f"{where} has no words in {dataset.text!r}; leave the line out.")
+    tags = _tags(record, dataset, where, words, text_words) if with_tags else ()
     return FileSentence(words, tags, (where,) * len(words), _document(record, dataset, where))
 
 
@@ -88,19 +87,27 @@ def _find_words(cells) -> list[list[Word]]:
     ]
 
 
-def _tagged_words(record, dataset, where, with_tags):
-    words = tuple(_strings(record, dataset.text, dataset, where))
-    if not words:
-        raise ValueError(f"{where} has no words in {dataset.text!r}; leave the line out.")
-    if not with_tags:
-        return words, ()
+def _words(record, dataset, where, text_words):
+    """Those of a list, or those that were found in a text."""
+    require_column(record, dataset.text, where)
+    if isinstance(record[dataset.text], list):
+        return tuple(_strings(record, dataset.text, dataset, where))
+    if why := text_problem(record, dataset.text):
+        raise ValueError(f"{where} {why}; expected a text, or a list of words.")
+    return tuple(word.text for word in text_words)
+
+
+def _tags(record, dataset, where, words, text_words):
+    if isinstance(record[dataset.text], str):
+        spans = parse_spans(record[dataset.label], where)
+        return tag_words(record[dataset.text], text_words, spans, dataset.tag_scheme, where)
     tags = tuple(_strings(record, dataset.label, dataset, where))
     if len(tags) != len(words):
         raise ValueError(
             f"{where} has {len(words)} words in {dataset.text!r} but {len(tags)} labels in "
             f"{dataset.label!r}; expected one label for each word."
         )
-    return words, tags
+    return tags
 
 
 def _strings(record, column, dataset, where):
@@ -120,18 +127,6 @@ def _strings(record, column, dataset, where):
         if not value.strip() and (column == dataset.label or not value):
             raise ValueError(f"{where}, entry {number} of {column!r} is blank; expected a word or a label.")
     return values
-
-
-def _tagged_text(record, dataset, where, with_tags, text_words):
-    if why := text_problem(record, dataset.text):
-        raise ValueError(f"{where} {why}; expected a text, or a list of words.")
-    if not text_words:
-        raise ValueError(f"{where} has no words in {dataset.text!r}; leave the line out.")
-    words = tuple(word.text for word in text_words)
-    if not with_tags:
-        return words, ()
-    spans = parse_spans(record[dataset.label], where)
-    return words, tag_words(record[dataset.text], text_words, spans, dataset.tag_scheme, where)
 
 
 def _document(record, dataset, where):
