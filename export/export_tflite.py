@@ -28,8 +28,7 @@ from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import activity
 from kbert.config import FinetuningConfig, config_with_settings
 from kbert.extras import require
-from kbert.files.json_values import shown
-from kbert.files.output_path import check_output_folder, other_files
+from kbert.files.output_path import check_output_folder, other_files, require_free_folder
 from kbert.files.whole_file import whole_folder, write_json, write_text
 from kbert.reports.page import render
 from kbert.reports.text_table import text_table
@@ -149,23 +148,13 @@ def _check_output_dir(output_dir, source, overwrite):
     """Raises ValueError unless `output_dir` is free, or holds an earlier export that --overwrite replaces."""
     run = source.reading.run
     check_output_folder(output_dir, formats.kept_files(run.path) if run else [Path(source.path)])
-    _require_free(output_dir, overwrite)
-    holds_export = (output_dir / ABOUT_FILE).is_file() and any(output_dir.glob("model_*.tflite"))
-    if output_dir.exists() and not holds_export:
-        raise ValueError(
-            f"output_dir={output_dir} holds no earlier export, and overwrite replaces nothing else; "
-            "choose another, or delete it yourself."
-        )
-    if output_dir.exists() and (others := other_files(output_dir, _FILES)):
-        raise ValueError(
-            f"output_dir={output_dir} holds more than an export, such as {shown(others[:3])}, and overwrite "
-            "replaces nothing else; choose another, or move these files."
-        )
+    require_free_folder(output_dir, overwrite, _other_files, "an export")
 
 
-def _require_free(output_dir, overwrite):
-    if output_dir.exists() and not overwrite:
-        raise ValueError(f"output_dir={output_dir} exists; choose another, or set overwrite.")
+def _other_files(folder):
+    """The files that are no part of an export; without models and `ABOUT_FILE` there is none."""
+    is_export = (folder / ABOUT_FILE).is_file() and any(folder.glob("model_*.tflite"))
+    return other_files(folder, _FILES if is_export else ())
 
 
 def _warn_of_long_texts(source, length):
@@ -182,7 +171,7 @@ def main():
     source, arguments = flag_values(exported_model), flag_values(export_tflite, _CALLED)
     requests.check_quantizations(arguments["quantizations"])
     folder = Path(arguments["output_dir"])
-    _require_free(folder, arguments["overwrite"])
+    require_free_folder(folder, arguments["overwrite"], _other_files, "an export")
     config = _read_config(arguments["config"])
     if arguments["eval_file"]:
         path = source["run_dir"] or source["init_checkpoint"]

@@ -20,7 +20,7 @@ from kbert.bounds import Bounds
 from kbert.checkpoints.hugging_face import tokenizer as tokenizer_files
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
-from kbert.files.output_path import check_output_file, check_output_folder
+from kbert.files.output_path import check_output_file, check_output_folder, require_free_folder
 from kbert.files.whole_file import whole_folder
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary, require_wordpiece
 from kbert.tokenization.wordpiece_rules import WordPieceRules
@@ -143,9 +143,7 @@ def write_other_tokenizer(files: list[Path], settings: Flags):
     """Learns byte-level BPE or a unigram model, and writes the folder that --tokenizer of others reads."""
     folder = Path(str(settings.output_dir))
     check_output_folder(folder, [*files, *input_folders(settings.input_files)])
-    is_empty = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
-    if not is_empty and not (settings.overwrite and tokenizer_files.holds_tokenizer_alone(folder)):
-        raise ValueError(f"--output_dir={folder} exists; --overwrite replaces only a folder of this command.")
+    require_free_folder(folder, settings.overwrite, tokenizer_files.files_beside_tokenizer, "a tokenizer")
     text_format = TextFormat(text_field=settings.text_field, errors=settings.errors)
     say_written_marks(files, text_format)
     vocabulary, problems = learn_tokenizer(

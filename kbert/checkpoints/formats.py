@@ -26,8 +26,8 @@ from kbert.checkpoints.other_files import EXPORT_FILE, STATE_IN_RUN, other_model
 from kbert.checkpoints.report import Report, files_beside, one_line, write_reports
 from kbert.cli.progress import activity
 from kbert.files import full_disk
-from kbert.files.json_values import shown, shown_name
-from kbert.files.output_path import check_output_folder
+from kbert.files.json_values import shown_name
+from kbert.files.output_path import check_output_folder, require_free_folder
 from kbert.files.whole_file import whole_folder
 from kbert.runs.run_file import RUN_FILE, RUN_FILES, holds_run
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
@@ -262,16 +262,4 @@ def require_free(path, overwrite: bool = False, inputs=()):
                 f"the new folder {path} would replace {source}, which is read; choose another folder."
             )
     check_output_folder(path)
-    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
-        return
-    if not overwrite:
-        raise ValueError(
-            f"{path} exists and is not empty; choose a new folder, or replace an earlier conversion with "
-            "overwrite (--overwrite)."
-        )
-    others = files_beside(path) if path.is_dir() else [path.name]
-    if others:
-        raise ValueError(
-            f"{path} holds more than a conversion, such as {shown(others[:3])}, and overwrite replaces "
-            "nothing else; choose a new folder, or move these files."
-        )
+    require_free_folder(path, overwrite, files_beside, "a conversion")

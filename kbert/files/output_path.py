@@ -6,9 +6,10 @@ not by name.
 
 import os
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path, PurePosixPath
 
+from kbert.files.json_values import shown
 from kbert.files.whole_file import remove_leftovers
 
 _REMOTE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+")  # pathlib leaves one / of two; C:/ is a disk
@@ -68,7 +69,7 @@ def require_parent_folder(output_file: str | Path, made: Iterable[str | Path] = 
 def check_output_folder(path: str | Path, inputs: Iterable[str | Path] = ()):
     """Raises an error unless a tool that reads `inputs` may create or replace the folder `path`.
 
-    Whether an existing folder may be replaced is for the tool to check: it knows what its folders contain.
+    Whether an existing folder may be replaced is for `require_free_folder`: the tool knows what its own hold.
     One that a killed process had moved away, and not replaced, stands at its place again.
 
     Args:
@@ -97,6 +98,29 @@ def check_output_folder(path: str | Path, inputs: Iterable[str | Path] = ()):
                 f"the input {source} lies in the output folder {path}, which is replaced as a whole; "
                 "choose another folder."
             )
+
+
+def require_free_folder(path: Path, overwrite: bool, others: Callable[[Path], list[str]], what: str):
+    """Raises ValueError unless the folder `path` is new or empty, or may be replaced.
+
+    Args:
+      path: the folder to make.
+      overwrite: whether it may be replaced if all of its files are the tool's.
+      others: function from an existing folder to the files that are not, such as `other_files`.
+      what: what the tool makes, such as "a conversion".
+    """
+    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+        return
+    if not overwrite:
+        raise ValueError(
+            f"{path} exists and is not empty; choose a new folder, or replace {what} there with overwrite "
+            "(--overwrite)."
+        )
+    if foreign := others(path) if path.is_dir() else [path.name]:
+        raise ValueError(
+            f"{path} holds more than {what}, such as {shown(foreign[:3])}, and overwrite replaces nothing "
+            "else; choose a new folder, or move these files."
+        )
 
 
 def other_files(folder: str | Path, own: Collection[str]) -> list[str]:

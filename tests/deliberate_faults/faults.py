@@ -758,8 +758,8 @@ _EXPORTS = (
     ),
     _fault(
         "fields of a request that are unknown are ignored", "RequestFields._named",
-        "lambda original: lambda cls, document: "
-        "[{name: part[name] for name in part if name in cls.model_fields} for part in original(cls, document)]",
+        "lambda original: lambda cls, document: [{name: part[name] for name in part if name in "
+        "cls.model_fields} for part in original(cls, document)]",
         "export/server/test_request_fields.py",
     ),
     _fault(

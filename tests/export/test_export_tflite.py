@@ -284,6 +284,11 @@ def test_an_earlier_export_is_replaced_and_nothing_else(exported, finetuned_run,
         ):
             export_tflite(finetuned_run, folder, ["float32"], **options)
         (folder / name).unlink()
+    (folder / "kbert.json").unlink()
+    with pytest.raises(ValueError, match="more than an export, such as .*'labels.txt'"):
+        export_tflite(finetuned_run, folder, ["float32"], **options)
+    with pytest.raises(ValueError, match="model exists and is not empty; .* or replace an export"):
+        export_tflite(finetuned_run, folder, ["float32"])
 
 
 @pytest.mark.long

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from kbert import manifest
-from kbert.files.output_path import check_output_folder, other_files
+from kbert.files.output_path import check_output_folder, other_files, require_free_folder
 from kbert.files.whole_file import whole_file, whole_folder
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
 from tfrecords_tools.records.record_statistics import PAGE_FILE_NAME, STATISTICS_FILE_NAME
@@ -122,22 +122,11 @@ def check_output_dir(output_dir: str | Path, overwrite: bool, inputs: Iterable[s
     """
     check_output_folder(output_dir, inputs)
     path = Path(output_dir).resolve()
-    if not path.exists():
-        return
-    if not path.is_dir():
-        raise ValueError(f"output_dir {output_dir} is a file; give the path of a folder to make.")
-    if not any(path.iterdir()):
-        return
-    if not overwrite:
-        raise ValueError(
-            f"output_dir {output_dir} exists and is not empty; give another folder, or pass --overwrite to "
-            "replace it."
-        )
+    require_free_folder(path, overwrite, _other_files, f"a set of records with its {manifest.FILE_NAME}")
+
+
+def _other_files(folder):
+    """The files that are no part of a set of records; without a manifest there is none."""
     own = (manifest.FILE_NAME, *VOCABULARY_FILES, STATISTICS_FILE_NAME, PAGE_FILE_NAME)
-    foreign = other_files(path, (*own, "*.tfrecord", "*.tfrecord.gz"))
-    if foreign or not (path / manifest.FILE_NAME).is_file():
-        why = f"holds {foreign[0]!r}, which" if foreign else f"has no {manifest.FILE_NAME}: it"
-        raise ValueError(
-            f"output_dir {output_dir} {why} is no part of a set of records; --overwrite replaces only such "
-            "sets, so delete the folder yourself or give another."
-        )
+    is_whole = (folder / manifest.FILE_NAME).is_file()
+    return other_files(folder, (*own, "*.tfrecord", "*.tfrecord.gz") if is_whole else ())

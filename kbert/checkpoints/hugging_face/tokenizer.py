@@ -273,9 +273,9 @@ def _refuse_other_roles(path, values, roles, report):
 _WRITTEN_FILES = {*VOCABULARY_FILES, "tokenizer.json", "tokenizer_config.json", ROLES_FILE}
 
 
-def holds_tokenizer_alone(folder: Path) -> bool:
-    """Whether a folder holds nothing but what `write_tokenizer` writes."""
-    return folder.is_dir() and not other_files(folder, _WRITTEN_FILES)
+def files_beside_tokenizer(folder: Path) -> list[str]:
+    """The files of a folder that `write_tokenizer` does not write."""
+    return other_files(folder, _WRITTEN_FILES)
 
 
 def write_tokenizer(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kbert.files.output_path import check_output_file, check_output_folder, require_local
+from kbert.files.output_path import check_output_file, check_output_folder, require_free_folder, require_local
 
 
 @pytest.fixture
@@ -108,3 +108,22 @@ def test_a_folder_to_be_replaced_holds_no_input(tmp_path, corpus):
     for source in (corpus, "linked_folder/text.txt"):
         with pytest.raises(ValueError, match="text.txt lies in the output folder .*, which is replaced"):
             check_output_folder("corpus", [source])
+
+
+def test_a_folder_is_replaced_if_all_in_it_is_the_tool_s(tmp_path):
+    def require(name, overwrite, others=()):
+        require_free_folder(tmp_path / name, overwrite, lambda folder: list(others), "an export")
+
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").touch()
+    for name in ("new", "empty"):
+        require(name, overwrite=False, others=["what nobody asks for"])
+    require(".", overwrite=True)
+    with pytest.raises(
+        ValueError, match="is not empty; choose a new folder, or replace an export there with"
+    ):
+        require(".", overwrite=False)
+    with pytest.raises(ValueError, match=r"holds more than an export, such as \['mine'\], and overwrite"):
+        require(".", overwrite=True, others=["mine"])
+    with pytest.raises(ValueError, match=r"file holds more than an export, such as \['file'\]"):
+        require("file", overwrite=True)
