@@ -18,7 +18,7 @@ from kbert.late_tensorflow import ops
 from kbert.tasks.pages.calibration import expected_calibration_error, reliability
 
 _COLDEST, _HOTTEST = 0.01, 100.0  # a best temperature beyond these says that the data decide nothing
-_MOST_ITERATIONS = 100
+_TOLERANCE = 1e-12  # of 1 / temperature
 _LOGITS_AT_ONCE = 1 << 20  # the arithmetic is in float64, for so many logits at a time
 SOFTMAX, SIGMOID = "softmax", "sigmoid"  # one of several labels; each label for itself
 
@@ -75,7 +75,7 @@ class Temperature:
 def best_temperature(logits, labels, kind: str = SOFTMAX, otherwise: float = 1.0) -> float:
     """The temperature with the least negative log-likelihood of the labels.
 
-    It is convex in 1 / temperature, so there is one best value; Newton's method finds it. It is `otherwise`
+    It is convex in 1 / temperature, so there is one best value, where the slope is 0. It is `otherwise`
     where there is no such value, because the likelihood improves without end: where all answers are right, or
     where they are no better than chance.
 
@@ -84,27 +84,19 @@ def best_temperature(logits, labels, kind: str = SOFTMAX, otherwise: float = 1.0
       labels: int array of shape (examples,); for "sigmoid" 0 or 1 for each label, (examples, labels).
       kind: "softmax" or "sigmoid".
     """
+    from scipy import optimize
+
     slope = functools.partial(_slope, _softmax_slope if kind == SOFTMAX else _sigmoid_slope, logits, labels)
     low, high = 1.0 / _HOTTEST, 1.0 / _COLDEST
-    if not (slope(low)[0] < 0 < slope(high)[0]):
+    if not (slope(low) < 0 < slope(high)):
         return otherwise
-    inverse = 1.0
-    for _ in range(_MOST_ITERATIONS):
-        first, second = slope(inverse)
-        low, high = (low, inverse) if first > 0 else (inverse, high)
-        nearer = inverse - first / second if second > 0 else high
-        if not low < nearer < high:
-            nearer = float(np.sqrt(low * high))
-        step, inverse = abs(nearer - inverse), nearer
-        if step <= 1e-9 * inverse:
-            break
-    return float(1.0 / inverse)
+    return 1.0 / optimize.brentq(slope, low, high, xtol=_TOLERANCE, rtol=_TOLERANCE)
 
 
-def _slope(row_slopes, logits, labels, inverse):
-    """First and second derivative of the negative log-likelihood by 1 / temperature, a chunk at a time."""
+def _slope(row_slopes, logits, labels, inverse) -> float:
+    """The derivative of the negative log-likelihood by 1 / temperature, a chunk at a time."""
     rows = max(1, _LOGITS_AT_ONCE // logits.shape[-1])
-    total = np.zeros(2)
+    total = 0.0
     for start in range(0, len(logits), rows):
         chunk = np.asarray(logits[start : start + rows], np.float64)
         total += row_slopes(chunk, labels[start : start + rows], inverse)
@@ -116,13 +108,12 @@ def _softmax_slope(logits, labels, inverse):
     likely /= likely.sum(axis=-1, keepdims=True)
     mean = (likely * logits).sum(axis=-1)
     right = np.take_along_axis(logits, labels[:, None], axis=-1)[:, 0]
-    spread = (likely * np.square(logits - mean[:, None])).sum(axis=-1)
-    return (mean - right).sum(), spread.sum()
+    return (mean - right).sum()
 
 
 def _sigmoid_slope(logits, labels, inverse):
     likely = 0.5 * (1.0 + np.tanh(0.5 * inverse * logits))  # the sigmoid, without overflow
-    return ((likely - labels) * logits).sum(), (likely * (1.0 - likely) * np.square(logits)).sum()
+    return ((likely - labels) * logits).sum()
 
 
 def calibration_error(probabilities, labels, kind: str = SOFTMAX) -> float:
