@@ -1,7 +1,7 @@
 """What every way to make vectors of texts says: what stands before a text, and how vectors are compared."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kbert.checks import check_values, require
@@ -125,3 +125,13 @@ class VectorsConfig:
                 "the vectors that a search compares, and how similar they are, ask in Python, by rank or "
                 'kbert.load(...).embed(texts, task="document") or prompt_name.'
             )
+
+
+def warn_of_written_prompts(prompt: str, texts: Sequence[str]):
+    """Warns once, of each prompt, where it stands before most texts and most begin with it already."""
+    written = prompt.strip()
+    if written and 2 * sum(text.startswith(written) for text in texts) > len(texts):
+        warn_once(
+            f"The model's prompt {shown(prompt)} is put before texts most of which begin with it already: "
+            "the model reads it twice. Leave it out of the texts."
+        )

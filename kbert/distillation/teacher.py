@@ -8,7 +8,9 @@ from kbert.checkpoints import KBERT, model_loading
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.formats import read_checkpoint, require_checkpoint
 from kbert.checkpoints.model_variables import model_shapes, part_shapes
+from kbert.cli.warn_once import warn_once
 from kbert.config import DistillationConfig, EncoderConfig
+from kbert.files.json_values import shown
 from kbert.tasks import TASKS
 
 
@@ -65,8 +67,20 @@ class Teacher:
                 f"the task {task.name} draws tokens, and a teacher would read others than its student; leave "
                 "[distillation] out, or choose another task."
             )
+        self._warn_of_prompts(task)
         if config.soft_label_weight:
             self._require_predictions(task)
+
+    def _warn_of_prompts(self, task):
+        if task.pooling is None:  # no vectors of texts
+            return
+        theirs, own = map(_prompts, (self.checkpoint.pooling, task.pooling))
+        if theirs != own:
+            warn_once(
+                f"the teacher {self.checkpoint.source} has the prompts {shown(theirs)}, the student "
+                f"{shown(own)}, and both read the texts with the student's: the teacher reads others than it "
+                "was made for. Give the student's checkpoint the teacher's (docs/checkpoints.md)."
+            )
 
     def require_vocabulary(self, vocabulary):
         """Raises ValueError for a student's `Vocabulary` that is not the teacher's."""
@@ -129,6 +143,14 @@ class Teacher:
         model.trainable = True  # `initialize` sets trainable variables
         model_loading.initialize(model, self.checkpoint, labels)
         model.trainable = not frozen
+
+
+def _prompts(vectors) -> dict:
+    """The prompts that are not empty, by name; "default" for that of texts without a name."""
+    if vectors is None:
+        return {}
+    named = {name: prompt for name, prompt in vectors.prompts.items() if prompt}
+    return named | ({"default": vectors.prompt()} if vectors.prompt() else {})
 
 
 def read_teacher(config: DistillationConfig, do_lower_case=None, allow_unmatched=()) -> Teacher:

@@ -26,7 +26,7 @@ from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig, TrainingConfig
 from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig, require_dimensions
 from kbert.config.token_vectors_config import TokenVectorsConfig
-from kbert.config.vectors_config import TEXT_TASKS, VectorsConfig
+from kbert.config.vectors_config import TEXT_TASKS, VectorsConfig, warn_of_written_prompts
 from kbert.experiments import evaluation  # late: it stands above this module
 from kbert.features import ENCODER_INPUTS
 from kbert.files.stored_tensor import StoredTensor, stored_variable
@@ -475,6 +475,7 @@ class LoadedModel(TextAnswers):
         """
         prompt_name = self.vectors.prompt_name(task, prompt_name)
         batch, prompt = text_batch(texts), self.vectors.prompt(prompt_name)
+        warn_of_written_prompts(prompt, batch.texts)
         self.say_written_tokens(batch.texts)
         self.warn_of_unknown_tokens(batch.texts)
         if self.task.text_vectors is not None:

@@ -90,6 +90,7 @@ class CosineSimilarity(EmbeddingTask):
                 )
 
     def check_training(self, config, examples):
+        self._warn_of_lengths()
         require_dims(self.settings.matryoshka_dims, self.pooling.width(config.encoder.hidden_size))
         low, high = self.settings.lowest_score, self.settings.highest_score
         scores = [example.score for example in examples or () if example.score is not None]

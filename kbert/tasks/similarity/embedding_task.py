@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kbert.checks import CheckedSettings
+from kbert.cli.warn_once import warn_once
 from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig
 from kbert.features import ENCODER_INPUTS, PACKED_POSITIONS, TARGET_FEATURE, Feature
 from kbert.heads import multiple_choice_head
@@ -131,6 +132,16 @@ class EmbeddingTask(Task):
     @classmethod
     def from_labels(cls, labels):
         return cls()
+
+    def _warn_of_lengths(self):
+        """Warns where a loss of directions trains vectors that a search compares by their lengths as well."""
+        function = self.pooling.similarity_fn_name
+        if function != "cosine" and not self.pooling.normalize:
+            warn_once(
+                f"{self.name} learns the directions of vectors, and this model compares them by "
+                f"similarity_fn_name={function}, where their lengths count too, which nothing trains: set "
+                "--override=task_settings.normalize=true, with which both agree."
+            )
 
     # ------------------------------------------------------------------------------- examples
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from kbert.checks import require
+from kbert.cli.warn_once import warn_once
 from kbert.config.vectors_config import TEXT_TASKS
 from kbert.features import TARGET_FEATURE, TEACHER_SCORES, Feature
 from kbert.input_pipelines.distinct_batches import DistinctBatches
@@ -18,6 +19,8 @@ from kbert.tasks.similarity.in_batch_loss import (
 from kbert.tasks.similarity.retrieval_scores import embedding_scores
 from kbert.tasks.similarity.text_groups import text_numbers
 from kbert.tasks.similarity.text_similarities import DenseSimilarities
+
+_MOST_ROWS = 0.9  # in which a teacher that ranks has larger scores than shares
 
 
 class InBatchTask(EmbeddingTask):
@@ -129,6 +132,15 @@ class InBatchTask(EmbeddingTask):
                 "positive and its negatives; name their columns."
             )
         self.files.require_scores(examples, dataset)
+        spans = [max(example.teacher_scores) - min(example.teacher_scores) for example in examples]
+        if np.quantile(spans, _MOST_ROWS) <= 1:
+            low, *_, high = sorted(examples[0].teacher_scores)
+            warn_once(
+                "in nearly all training examples the teacher's scores are at most 1 apart, such as "
+                f"{low:g} and {high:g}: from shares or cosines the model learns that all texts of a row fit "
+                "alike, and forgets how to rank. Give raw scores, as kbert hard-negatives --cross_encoder "
+                "writes them, or leave dataset.scores out."
+            )
 
     def features(self, max_seq_length):
         taught = {TEACHER_SCORES: Feature("float32", (1 + self.num_negatives,))} if self.is_taught else {}
@@ -192,7 +204,7 @@ class InBatchTask(EmbeddingTask):
         return {name: value for name, value in means.items() if name not in unknown}
 
     def score(self, examples, predictions):
-        """See `embedding_scores`; texts are equal as they stand in the file."""
+        """See `embedding_scores`; texts are equal that read alike, see `text_numbers`."""
         texts = examples and text_numbers([examples[owner].texts for owner in predictions.owners])
         return embedding_scores(
             self.similarities(predictions.values), predictions.values[TARGET_FEATURE], texts

@@ -77,6 +77,7 @@ class MultipleNegativesRanking(InBatchTask):
 
     def check_training(self, config, examples):
         super().check_training(config, examples)
+        self._warn_of_lengths()
         require_dims(self.settings.matryoshka_dims, self.pooling.width(config.encoder.hidden_size))
 
     def loss_sums(self, outputs, batch, training=False):

@@ -8,6 +8,7 @@ import pytest
 from kbert.checkpoints.conversion.resizing import with_layers
 from kbert.checkpoints.report import Report
 from kbert.config import DistillationConfig
+from kbert.config.pooling_config import PoolingConfig
 from kbert.distillation.teacher import Teacher, layer_map
 from kbert.files.stored_tensor import stored_array
 from kbert.tasks import TASKS
@@ -102,6 +103,25 @@ def test_a_teacher_of_sparse_vectors_is_told_nothing_of_numbers():
     """Its `activation` makes weights of words; a student of its masked LM has another head beside it."""
     sparse = TASKS["sparse_embedding"]().with_pooling(None)
     check(random_teacher(sparse, calm()), TASKS["masked_lm"]())
+
+
+def test_prompts_of_a_teacher_that_the_student_does_not_have_are_said(caplog):
+    ranking, config = (
+        TASKS["multiple_negatives_ranking"],
+        DistillationConfig(soft_label_weight=0, hidden_weight=1),
+    )
+    without, prompted = PoolingConfig(prompts={"query": ""}), PoolingConfig(prompts={"query": "query: "})
+    teacher = random_teacher(ranking().with_pooling(None), calm())
+    for theirs, own, number in (
+        (None, None, 0),
+        (prompted, prompted, 0),
+        (prompted, without, 1),
+        (None, prompted, 2),
+    ):
+        own_teacher = Teacher(dataclasses.replace(teacher.checkpoint, pooling=theirs))
+        check(own_teacher, ranking().with_pooling(own), config)
+        assert len(caplog.messages) == number
+    assert "has the prompts {'query': 'query: '}, the student {}" in caplog.messages[0]
 
 
 def test_without_soft_labels_a_teacher_needs_no_head(teacher):
