@@ -33,7 +33,7 @@ class DatasetConfig:
     `negatives` are the columns of texts that are wrong for `text`, where `text_pair` is the right one, for
     `multiple_negatives_ranking` and the like, and for `sequence_regression`, which makes a pair of each of
     them. `scores` is the column of a teacher's scores, a list of one for `text_pair` and for each of
-    `negatives`, as `kbert hard-negatives` writes it.
+    `negatives`, as `kbert hard-negatives --cross_encoder` writes it.
 
     `tag_scheme`, `document` and `sentence` are for token classification: the scheme of a file's tags ("auto"
     finds it, "none" for labels that are no entities); the column that tells which document a line is from;

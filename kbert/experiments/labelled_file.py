@@ -5,7 +5,7 @@ import contextlib
 import copy
 
 from kbert.input_pipelines.data_files import reading_dataset
-from kbert.input_pipelines.held_out_split import digest_examples, held_out_indices
+from kbert.input_pipelines.held_out_split import digest_examples, held_out_indices, with_reversed
 from kbert.input_pipelines.labelled_files import examples_fingerprint
 from kbert.input_pipelines.repeated_rows import hashes_as_read
 
@@ -62,9 +62,12 @@ class LabelledFile:
         return self._split(self._groups(), fraction, seed, stay=1)
 
     def _groups(self):
-        """For each example the least of the texts that read like its own. So a file without such copies is
-        split as it was when texts were compared exactly, and its runs are resumed and evaluated."""
-        read = [*map(hash, self._files.groups([*map(hashes_as_read(), self.examples)]))]
+        """For each example the least of the texts that read like its own, or like its two in the other order.
+        So a file without such copies is split as it was when texts were compared exactly, and its runs are
+        resumed and evaluated."""
+        read = hashes_as_read()
+        pairs = [read(tuple(self._files.texts(example)[:2])) for example in self.examples]
+        read = with_reversed(pairs, [*map(hash, self._files.groups([*map(read, self.examples)]))])
         exact = self._files.groups(self.examples)
         least: dict[int, str] = {}
         for text, group in zip(exact, read, strict=True):

@@ -57,6 +57,29 @@ def held_out_indices(
     return sorted(chosen)
 
 
+def with_reversed(pairs: Sequence[tuple], groups: Sequence[int]) -> list[int]:
+    """The groups of examples, those of two texts and of the same in the other order made one.
+
+    Args:
+      pairs: for each example its two texts, or what stands for them; others are no pairs.
+      groups: for each example its group.
+    """
+    known = {pair: group for pair, group in zip(pairs, groups, strict=True) if len(pair) == 2}
+    joined: dict[int, int] = {}  # a group -> another one of the same texts
+
+    def whole(group):
+        while group in joined:
+            joined[group] = group = joined.get(joined[group], joined[group])
+        return group
+
+    for pair, group in zip(pairs, groups, strict=True):
+        if pair[::-1] in known and pair[0] != pair[1]:
+            first, second = whole(group), whole(known[pair[::-1]])
+            if first != second:
+                joined[first] = second
+    return [*map(whole, groups)]
+
+
 def far_fewer(fraction: float, held_out: int, number: int) -> str | None:
     """A sentence where far fewer of a number of examples were held out than the share that was asked for."""
     if held_out >= (1 - _FAR_OFF) * round(fraction * number):

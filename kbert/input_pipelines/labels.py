@@ -52,6 +52,8 @@ _PAIR_LABELS = (
     "relatedness_score entailment_judgment quality"
 ).split()
 PAIR_LABELS = tuple(head for name in _PAIR_LABELS for head in (name, name.capitalize(), name.upper()))
+# Columns of negatives: of kbert hard-negatives, of sentence-transformers, of FlagEmbedding, of people.
+NEGATIVE_COLUMN = re.compile(r"(hard[-_ ]?)?neg(ative)?s?[-_ ]?\d*", re.IGNORECASE)
 _NAME = re.compile(r"[^\W\d]\w*")  # a name of a column that stands in no list
 _FEW_ROWS = 20  # of which any may have a label and a text of one word alone
 

@@ -1,6 +1,8 @@
 """Rows of a labelled file that are there twice, and texts that stand under several labels."""
 
 import functools
+import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -8,17 +10,24 @@ from kbert.files.json_values import shown
 
 _SHARE = 10
 _SHOWN = 60  # characters of a text
+# Of Unicode's format characters those that are seen nowhere: soft hyphens, joiners, signs of direction.
+_UNSEEN = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
+
+
+def in_one_form(text: str) -> str:
+    """A text in Unicode's form NFKC, without characters that nobody sees: what looks the same is the same."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", _UNSEEN.sub("", text))
 
 
 def as_read(text: str, fold: Callable[[str], str] = str.casefold) -> str:
-    """A text as a person and an uncased model read it: without capitals, a blank for each stretch of blanks
-    and line ends.
+    """A text as a person and an uncased model read it: `in_one_form`, without capitals, a blank for each
+    stretch of blanks and line ends.
 
     Args:
       text: the text.
       fold: what makes capitals equal to small letters; `str` for a comparison that tells them apart.
     """
-    read = fold(" ".join(text.split()))
+    read = fold(" ".join(in_one_form(text).split()))
     return text if read == text else read  # no copy of most
 
 
@@ -38,17 +47,24 @@ def hashes_as_read(fold: Callable[[str], str] = str.casefold) -> Callable[[Any],
 
 
 def shared_rows(train: Sequence[tuple], dev: Sequence[tuple]) -> str | None:
-    """A sentence on examples for evaluation that are trained on as well; None for a tenth of them at most."""
+    """A sentence on examples for evaluation that are trained on as well, two texts in either order; None for
+    a tenth of them at most."""
     read = hashes_as_read()
-    read_train, read_dev = (
-        [hash((read(tuple(texts)), label)) for *texts, label in examples] for examples in (train, dev)
-    )
+
+    def content(example):
+        *texts, label = example
+        if len(texts) == 1 and isinstance(texts[0], tuple):
+            (texts,) = texts
+        hashes = read(tuple(texts))
+        return hash((frozenset(hashes) if len(hashes) == 2 else hashes, label))
+
+    read_train, read_dev = ([*map(content, examples)] for examples in (train, dev))
     number = sum(map({*read_train}.__contains__, read_dev))
     if number * _SHARE <= len(dev):
         return None
     return (
-        f"{number:,} of {len(dev):,} examples for evaluation are also training examples, blanks and capitals "
-        "apart: scores on them say little about other texts"
+        f"{number:,} of {len(dev):,} examples for evaluation are also training examples (ignoring "
+        "capitals, blanks and the order of two texts): scores on them say little about other texts"
     )
 
 

@@ -13,6 +13,7 @@ from kbert.files.json_values import shown
 from kbert.input_pipelines.json_rows import MissingColumn, require_column
 from kbert.input_pipelines.labelled_files import stream_examples, text_cell
 from kbert.input_pipelines.labels import plain_number
+from kbert.input_pipelines.repeated_rows import as_read
 from kbert.input_pipelines.tables.table_paths import find_format
 
 _COLUMNS = DatasetConfig()
@@ -35,8 +36,8 @@ class Collection(NamedTuple):
       queries: the judged queries.
       query_ids: the id of each.
       judgments: for each query the gains of its relevant texts, above 0, by position in `text_ids`.
-      own_texts: for each query the position of the text that is the query itself, with its id and its words,
-        as in ArguAna and Quora; -1 where there is none, or where that is judged relevant.
+      own_texts: for each query the position of the text that is the query itself, with its id and its words
+        (`as_read`), as in ArguAna and Quora; -1 where there is none, or where that is judged relevant.
     """
 
     texts: list[str]
@@ -73,7 +74,7 @@ def read_collection(corpus_file: str | Path, queries_file: str | Path, qrels_fil
             f"{', '.join(alone[:_MOST_SHOWN])}; leave their lines out."
         )
     text_ids = {position: name for name, position in reversed(position_of.items())}
-    are_own = {name: queries[name] in corpus.get(name, ()) for name in judged}
+    are_own = {name: as_read(queries[name]) in map(as_read, corpus.get(name, ())) for name in judged}
     own_texts = [
         position_of[name] if are_own[name] and position_of[name] not in gains else -1
         for name, gains in judged.items()
@@ -200,6 +201,8 @@ def _stream(path, dataset, names, read_row, optional=()):
     except MissingColumn as error:
         expected = f"Expected the columns {', '.join(names)}"
         advice = " TREC's files have no such line: add it, and leave their column of zeros out."
+        if error.column == "score":
+            advice = " Where each line is of a relevant text, as in NanoBEIR, add a score of 1 to each."
         raise ValueError(
             f"{error.what}\n  {expected}; in a TSV file the first line names them, with tabs between."
             + advice * ("score" in names)

@@ -18,6 +18,7 @@ from kbert.bounds import Bounds
 from kbert.checkpoints import formats
 from kbert.checks import require, with_checked_arguments
 from kbert.cli.progress import Progress
+from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
 from kbert.experiments import show_lines
 from kbert.experiments.retrieval import retrievers
@@ -29,7 +30,7 @@ from kbert.files.output_path import check_output_file, require_local, require_pa
 from kbert.files.whole_file import whole_file
 from kbert.input_pipelines.json_rows import MissingColumn
 from kbert.input_pipelines.labelled_files import LabelledText, stream_examples, text_cell
-from kbert.input_pipelines.labels import PAIR_LABELS
+from kbert.input_pipelines.labels import NEGATIVE_COLUMN, PAIR_LABELS
 from kbert.input_pipelines.repeated_rows import as_read
 from kbert.input_pipelines.tables.table_paths import require_one_split
 
@@ -68,9 +69,8 @@ def hard_negatives(
       pairs_file: rows of a query and its positive; a query may have several rows. A file with labels is
         refused: those of other rows than positives would be lost.
       output_file: a .jsonl file, or a .jsonl.gz, with text, text_pair (as the corpus has it, with its title),
-        negative_1, negative_2 and so on, no text twice in other capitals or blanks, and `scores`: those
-        of the positive (null where it is not among what was found) and of each negative. Those of a
-        cross-encoder are its own numbers, before its activation.
+        negative_1, negative_2 and so on, no text twice in other capitals or blanks. Where a cross-encoder
+        scores, also `scores`: its numbers, before its activation, of the positive and of each negative.
       corpus_file: more texts for negatives, beside all positives: JSON lines with "_id", "title" and "text".
       cross_encoder: a model that scores anew what was found, and the positives. In Python also a
         `LoadedModel`.
@@ -169,7 +169,8 @@ def hard_negatives(
         chosen = chosen[range_min:range_max]
         if sampling_strategy == "random" and len(chosen) > num_negatives:
             chosen = [chosen[index] for index in sorted(rng.sample(range(len(chosen)), num_negatives))]
-        negatives[query] = chosen[:num_negatives], candidates
+        # Of vectors or BM25 they are no lesson of a teacher, and nothing else reads them.
+        negatives[query] = chosen[:num_negatives], candidates if judge else None
     return _write(pairs, negatives, num_negatives, output_file, relative_margin)
 
 
@@ -181,6 +182,11 @@ def _read_pairs(path, text, text_pair):
     dataset, labelled = DatasetConfig(text=text, text_pair=text_pair), []
 
     def read(record, label, where):
+        if unread := [name for name in record if NEGATIVE_COLUMN.fullmatch(name)]:
+            warn_once(
+                f"{path} has {', '.join(map(repr, unread))}, which is not read: negatives come from the "
+                "corpus and from all positives."
+            )
         labelled.extend((where, name) for name in PAIR_LABELS if name in record.keys() - {text, text_pair})
         return LabelledText(text_cell(record, text, where), text_cell(record, text_pair, where), None)
 
@@ -258,7 +264,8 @@ def _write(pairs, negatives, number, path, margin) -> int:
                 continue
             row = {"text": pair.text, "text_pair": pair.text_pair}
             row |= {f"negative_{n}": text for n, text in enumerate(chosen, start=1)}
-            row["scores"] = [scores.get(text) for text in (pair.text_pair, *chosen)]
+            if scores is not None:
+                row["scores"] = [scores[text] for text in (pair.text_pair, *chosen)]
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
             rows += 1
         if not rows:

@@ -4,6 +4,7 @@ import itertools
 import re
 import unicodedata
 
+from kbert.input_pipelines.repeated_rows import in_one_form
 from kbert.tokenization.character_classes import IDEOGRAPHS, UNSPACED_LETTERS, in_python
 
 # Those of scripts that live: a class with characters beyond U+FFFF takes ten times as long.
@@ -15,10 +16,10 @@ WORD = rf"[\w{_MARKS}]{{2,}}|(?<!\S)(?=\w){_UNSPACED}(?!\S)"
 
 
 def with_blanks(text: str) -> str:
-    """The text with blanks around each two characters that follow each other, or one that stands alone, in
-    scripts that write none between words: what Lucene's CJKAnalyzer makes of Chinese."""
+    """The text `in_one_form`, with blanks around each two characters that follow each other, or one that
+    stands alone, in scripts that write none between words: what Lucene's CJKAnalyzer makes of Chinese."""
 
     def words(run):
         return f" {' '.join(map(''.join, itertools.pairwise(run[0]))) or run[0]} "
 
-    return _RUN.sub(words, text)
+    return _RUN.sub(words, in_one_form(text))

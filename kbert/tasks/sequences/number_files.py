@@ -2,6 +2,7 @@
 
 from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.input_pipelines.labels import number_label
+from kbert.input_pipelines.repeated_rows import hashes_as_read
 from kbert.tasks.files import TextFiles
 from kbert.tasks.similarity.text_groups import PositiveFiles, warn_of_right_and_wrong
 
@@ -31,9 +32,10 @@ class NumberFiles(TextFiles):
 
     def warn_of_contradictions(self, examples):
         """As of `PositiveFiles`, for the pairs that are made of its rows."""
-        right = {(example.text, example.text_pair) for example in examples if example.label == RIGHT}
+        read = hashes_as_read()
+        right = {read((example.text, example.text_pair)) for example in examples if example.label == RIGHT}
         wrong = [(example.text, example.text_pair) for example in examples if example.label == WRONG]
-        warn_of_right_and_wrong([pair for pair in wrong if pair in right])
+        warn_of_right_and_wrong([pair for pair in wrong if read(pair) in right])
 
 
 class _QueryFiles(PositiveFiles):

@@ -9,16 +9,15 @@ import numpy as np
 from absl import logging
 
 from kbert.cli.warn_once import warn_once
+from kbert.config.vectors_config import warn_of_written_prompts
 from kbert.files.json_values import shown
 from kbert.input_pipelines import labelled_files, text_reader
 from kbert.input_pipelines.distinct_batches import positives_of_queries
 from kbert.input_pipelines.label_checks import with_judged_numbers
 from kbert.input_pipelines.label_lists import listed_words
-from kbert.input_pipelines.labels import PAIR_LABELS, NoLabel, number_label, plain_number
+from kbert.input_pipelines.labels import NEGATIVE_COLUMN, PAIR_LABELS, NoLabel, number_label, plain_number
+from kbert.input_pipelines.repeated_rows import as_read, hashes_as_read
 from kbert.tasks.files import ROW_SETTINGS, Files
-
-# Columns of negatives: of kbert hard-negatives, of sentence-transformers, of FlagEmbedding, of people.
-_NEGATIVES = re.compile(r"(hard[-_ ]?)?neg(ative)?s?[-_ ]?\d*", re.IGNORECASE)
 
 
 class TextGroup(NamedTuple):
@@ -94,7 +93,7 @@ class PositiveFiles(ScoredPairFiles):
                 _say_unread_label(record, dataset, path)
             negatives = self._negatives(record, dataset, where)
             _require_no_lists((*texts[1:], *negatives), where)
-            if texts[1].split() in map(str.split, negatives):  # blanks are no tokens
+            if as_read(texts[1], str) in (as_read(negative, str) for negative in negatives):
                 raise ValueError(
                     f"{where}: the positive {texts[1][:80]!r} is among its own negatives; fix the row or "
                     "leave it out."
@@ -127,14 +126,21 @@ class PositiveFiles(ScoredPairFiles):
         ]
 
     def texts_apart(self, examples):
-        """The texts of each example."""
-        return [example.texts for example in examples]
+        """The texts of each example, see `_in_one_spelling`."""
+        return _in_one_spelling(examples)
 
     def warn_of_contradictions(self, examples):
-        """Logs a warning where a negative is a positive of its query in another training example."""
-        positives = positives_of_queries(example.texts for example in examples)
-        wrong = ((example.texts[0], negative) for example in examples for negative in example.texts[2:])
+        """Logs a warning where a negative is a positive of its query in a training example, or the query."""
+        rows = _in_one_spelling(examples)
+        positives = positives_of_queries(rows)
+        wrong = ((row[0], negative) for row in rows for negative in row[2:])
         warn_of_right_and_wrong([pair for pair in wrong if pair[1] in positives[pair[0]]])
+        if own := [row[0] for row in rows if row[0] in row[2:]]:
+            logging.warning(
+                "%s training examples have the query itself as a negative, the first %r: no training moves a "
+                "text away from itself, and its similarity outweighs the others. Leave these negatives out.",
+                f"{len(own):,}", own[0][:80],
+            )  # fmt: skip
 
     def require_positives(self, examples, dataset, task: str):
         """Raises ValueError for a training example with a score: its second text need not be right."""
@@ -187,9 +193,18 @@ class TaughtFiles(PositiveFiles):
                 )
 
 
+def _in_one_spelling(examples) -> list[tuple[str, ...]]:
+    """The texts of each example; in the place of one that reads like an earlier one (`as_read`), that one."""
+    first: dict[int, str] = {}
+    read = hashes_as_read()
+    return [tuple(first.setdefault(read(text), text) for text in example.texts) for example in examples]
+
+
 def _say_unread(record, dataset, path):
     """Warns of columns of negatives that the dataset does not name."""
-    if unread := [name for name in record if _NEGATIVES.fullmatch(name) and name not in dataset.negatives]:
+    if unread := [
+        name for name in record if NEGATIVE_COLUMN.fullmatch(name) and name not in dataset.negatives
+    ]:
         warn_once(
             f"{path} has {', '.join(map(repr, unread))}, which dataset.negatives="
             f"{shown(list(dataset.negatives))} does not name: they are not read."
@@ -211,8 +226,8 @@ def warn_of_right_and_wrong(pairs: list[tuple[str, str]]):
     """Logs a warning of (query, negative) that are right in other training examples."""
     if pairs:
         logging.warning(
-            "%d negatives are positives of the same query in other training examples; the first is %r, of "
-            "the query %r. Leave them out: training pulls both ways.",
+            "%d negatives are positives of the same query in training examples (ignoring capitals and "
+            "blanks); the first is %r, of the query %r. Leave them out: training pulls both ways.",
             len(pairs), pairs[0][1][:80], pairs[0][0][:80],
         )  # fmt: skip
 
@@ -279,12 +294,14 @@ def _score(record, dataset, where):
 
 
 def text_numbers(rows: list[tuple[str, ...]]) -> np.ndarray:
-    """The same number for equal texts: int64 (rows, texts); missing texts are empty ones."""
+    """The same number for texts that read alike, see `as_read`: int64 (rows, texts); missing texts are empty
+    ones."""
     longest = max(map(len, rows), default=0)
-    numbers: dict[str, int] = {}
+    numbers: dict[int, int] = {}
+    read = hashes_as_read()
     return np.array(
         [
-            [numbers.setdefault(text, len(numbers)) for text in (*row, *[""] * (longest - len(row)))]
+            [numbers.setdefault(read(text), len(numbers)) for text in (*row, *[""] * (longest - len(row)))]
             for row in rows
         ],
         np.int64,
@@ -298,11 +315,14 @@ def tokenize_groups(
 
     `prompts` has for each group what stands before each of its texts.
     """
-    texts = [
-        labelled_files.LabelledText(prompt + text, None, None)
+    prompted = [
+        (prompt, text)
         for group, before in zip(groups, prompts, strict=True)
         for prompt, text in zip(before, (*group.texts, *[""] * num_texts), strict=False)
     ]
+    for own in {prompt for prompt, _ in prompted}:
+        warn_of_written_prompts(own, [text for prompt, text in prompted if prompt == own])
+    texts = [labelled_files.LabelledText(prompt + text, None, None) for prompt, text in prompted]
     shape = (len(groups), num_texts, text_inputs.max_seq_length)
     return {
         name: values.reshape(shape) for name, values in text_reader.tokenize_rows(texts, text_inputs).items()

@@ -1,6 +1,7 @@
 """What a run does with the options of fine-tuning, on the tiniest model."""
 
 import dataclasses
+import json
 import unittest.mock
 from types import SimpleNamespace
 
@@ -137,6 +138,29 @@ def test_copies_in_other_capitals_and_blanks_stay_together(tmp_path):
     whole, (_, dev) = [*sides[0][0].examples, *sides[0][1].examples], sides[0]
     chosen = held_out_indices(files.groups(whole), files.strata(whole), 0.2, 1)
     assert {whole[place] for place in chosen} == {*dev.examples}, "without copies as ever"
+
+
+@pytest.mark.parametrize(
+    "task", ["cosine_similarity", "multiple_negatives_ranking", "sequence_classification"]
+)
+def test_two_texts_in_both_orders_stay_together(task, tmp_path):
+    """Files of pairs in both orders are usual: 36 of 40 held-out rows were trained on in the other one."""
+    pairs, sides = [(f"text {number}", f"other {number}") for number in range(100)], []
+    pairs += [("text 7", "third")]  # by its query in the group of the pair and its other order
+    label = {} if task == "multiple_negatives_ranking" else {"label": 1}
+    dataset = DatasetConfig(text_pair="text_pair")
+    for rows in (pairs, pairs + [(second.upper(), first) for first, second in pairs]):
+        path = tmp_path / f"{len(rows)}.jsonl"
+        lines = (json.dumps({"text": first, "text_pair": second} | label) for first, second in rows)
+        path.write_text("\n".join(lines))
+        data = LabelledFile(path, TASKS[task].files, dataset)
+        texts = data._files.texts
+        for share in data.split(0.2, seed=1):
+            sides.append({frozenset(map(str.casefold, texts(example))) for example in share.examples})
+    assert sides[1] and sides[3] and not sides[2] & sides[3]
+    exact = data._files.groups(data.examples[:101])
+    held_out = held_out_indices(exact, data._files.strata(data.examples[:101]), 0.2, 1)
+    assert {frozenset(pairs[place]) for place in held_out} == sides[1], "without the other order as ever"
 
 
 def test_a_run_of_a_kbert_that_compared_texts_exactly_keeps_what_it_held_out(tmp_path, caplog):

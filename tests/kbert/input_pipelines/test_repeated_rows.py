@@ -3,6 +3,7 @@
 import collections
 import random
 import tracemalloc
+import unicodedata
 import unittest.mock
 
 import pytest
@@ -10,7 +11,8 @@ import pytest
 from kbert.input_pipelines import repeated_rows
 from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.input_pipelines.repeated_rows import as_read, repetitions, shared_rows
-from kbert.tasks.files import SEVERAL_LABELS_FILES
+from kbert.tasks.files import ONE_LABEL_FILES, SEVERAL_LABELS_FILES
+from kbert.tasks.similarity.text_groups import ScoredPairFiles, TextGroup
 
 
 @pytest.mark.parametrize("labels", [("x", "y"), (("x",), ("x", "y")), (0, 1)])
@@ -48,6 +50,25 @@ def test_examples_for_evaluation_that_are_trained_on():
     copies = [LabelledText(f" {row.text.upper()}", None, row.label) for row in rows]
     assert shared_rows(rows, copies).startswith("20 of 20 examples")
     assert shared_rows(rows, [copy._replace(label="y") for copy in copies]) is None
+
+
+@pytest.mark.parametrize("files", [ONE_LABEL_FILES, ScoredPairFiles()], ids=["two fields", "a tuple"])
+def test_two_texts_in_the_other_order_are_trained_on(files):
+    def example(*texts):
+        return TextGroup(texts, 1.0) if isinstance(files, ScoredPairFiles) else LabelledText(*texts, "x")
+
+    rows = [example(f"a {number}", f"b {number}") for number in range(20)]
+    other = [example(f"B {number}", f"a {number}") for number in range(20)]
+    assert shared_rows(*([*map(files.content, some)] for some in (rows, other))).startswith("20 of 20")
+    assert shared_rows(rows, [example("a 0", f"b {number}") for number in range(1, 20)]) is None
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+def test_what_looks_the_same_reads_the_same_in_every_form_of_unicode(form):
+    for text in ("Café über Ｗ１", "Việt Nam", "カﾞ"):
+        assert as_read(unicodedata.normalize(form, text)) == as_read(text)
+    assert as_read("co\u00adoperate\u200b, \ufeffmen\u2060", str) == "cooperate, men"
+    assert as_read("cafe") != as_read("café") and as_read(text := "plain words") is text
 
 
 def test_blanks_tell_no_texts_apart_and_capitals_may_be_what_a_label_is_about():

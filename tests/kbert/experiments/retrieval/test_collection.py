@@ -79,6 +79,12 @@ def test_judgments_have_quotation_marks_as_beir_writes_them(tmp_path, caplog):
     assert read_collection(*files) == expected and not caplog.text
 
 
+def test_a_query_is_its_own_text_whatever_its_blanks_and_capitals(tmp_path):
+    corpus = [*CORPUS, {"_id": "q1", "text": "What  flies \n"}, {"_id": "q3", "text": "others"}]
+    found = read_collection(*write(tmp_path, corpus=corpus, qrels=[*QRELS, "q3\td2\t1"]))
+    assert found.own_texts == [2, -1, -1]
+
+
 def test_empty_texts_are_said(tmp_path, caplog):
     found = read_collection(*write(tmp_path, corpus=[*CORPUS, {"_id": "d4", "text": ""}]))
     assert found.texts[-1] == "" and "1 texts are empty (line 4)" in caplog.text
@@ -118,6 +124,10 @@ WRONG = {
     "a number to Python alone": ({"qrels": [*QRELS, "q1\td2\t1_0"]}, ["line 6", "'1_0'"]),
     "two lines": ({"corpus": [*CORPUS, "{", {"_id": "d4", "text": None}]}, ["line 4", "line 5"]),
     "no header": ({"qrels": QRELS[1:]}, ["first line", "query-id, corpus-id, score"]),
+    "no scores": (
+        {"qrels": ["query-id\tcorpus-id", "q1\td1"]},
+        ["no column 'score'", "as in NanoBEIR, add a score of 1"],
+    ),
     "TREC's form": ({"qrels": ["q1 0 d1 1"]}, ["TREC's files", "first line", "column of zeros"]),
     "no judgments": ({"qrels": QRELS[:1]}, ["qrels.tsv holds no rows"]),
     "an id twice": ({"corpus": [*CORPUS, CORPUS[0]]}, ["line 4", "'d1'"]),

@@ -126,6 +126,8 @@ def test_bm25_finds_texts_with_rare_words_first():
         (["ภาษาไทยง่าย", "ฉันรักแมวมาก"], "แมว"),
         (["犬 飼い方", "猫 飼い方"], "猫"),
         (["यह एक घर है", "हिन्दी मेरी भाषा"], "हिन्दी"),
+        (["the tea", "the cafe\u0301"], "café"),  # one letter, and two
+        (["the tea", "co\u00adoperation"], "cooperation"),  # a soft hyphen
     ],
 )
 def test_bm25_has_words_in_scripts_without_blanks_and_with_vowel_signs(texts, query, caplog):

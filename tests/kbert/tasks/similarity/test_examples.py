@@ -13,7 +13,7 @@ from kbert.tasks.late_interaction.late_interaction import LateInteraction
 from kbert.tasks.sequences.number_files import NumberFiles
 from kbert.tasks.similarity.cosine_similarity import CosineSimilarity
 from kbert.tasks.similarity.multiple_negatives_ranking import MultipleNegativesRanking
-from kbert.tasks.similarity.text_groups import TextGroup
+from kbert.tasks.similarity.text_groups import TaughtGroup, TextGroup, text_numbers
 from kbert.tokenization.text_inputs import TextInputs
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config
 from tests.tfrecords_tools import small_corpus
@@ -77,7 +77,7 @@ def test_pairs_with_scores_and_triplets_are_read(tmp_path):
         (
             MultipleNegativesRanking,
             TRIPLETS,
-            {"a": "x", "b": "y", "n": "y "},
+            {"a": "x", "b": "y", "n": "y\u00ad "},
             "line 1: the positive 'y' is among its own negatives",
         ),
         (
@@ -179,6 +179,64 @@ def test_no_positive_of_a_query_is_wrong_for_it(caplog):
         [*examples, TextGroup(("other", "a", "third"), None)]
     )
     assert "1 negatives are positives of the same query" in caplog.text and "of the query" in caplog.text
+
+
+def test_texts_that_read_alike_are_one_text(caplog):
+    examples = [
+        TextGroup(("What is it?", "first"), None),
+        TextGroup(("what is  it?", "second"), None),
+        TextGroup(("other", "First "), None),
+        *few(1),
+    ]
+    apart = MultipleNegativesRanking.files.texts_apart(examples)
+    assert apart[:3] == [("What is it?", "first"), ("What is it?", "second"), ("other", "first")]
+    assert apart[3] == examples[3].texts
+    numbers = text_numbers([example.texts for example in examples])
+    assert numbers[0, 0] == numbers[1, 0] and numbers[0, 1] == numbers[2, 1] and len(set(numbers.flat)) == 6
+    wrong = [TextGroup(("other", "third", "FIRST"), None), TextGroup(("Why?", "so", "why?"), None)]
+    MultipleNegativesRanking.files.warn_of_contradictions([*examples, *wrong])
+    contradiction, own = caplog.messages
+    assert contradiction.startswith("1 negatives are positives of the same query")
+    assert own.startswith("1 training examples have the query itself as a negative, the first 'Why?'")
+
+
+@pytest.mark.parametrize("task", [CosineSimilarity, MultipleNegativesRanking])
+def test_directions_that_are_learnt_and_lengths_that_count_are_said(task, caplog):
+    config = FinetuningConfig(encoder=tiny_encoder_config(), train_batch_size=2)
+    examples = few(4, None if task is MultipleNegativesRanking else 0.5)
+    for fine in (PoolingConfig("cls", False), PoolingConfig("cls", True, similarity_fn_name="dot")):
+        task().with_pooling(fine).check_training(config, examples)
+    assert "lengths" not in caplog.text
+    task().with_pooling(PoolingConfig("cls", False, similarity_fn_name="dot")).check_training(
+        config, examples
+    )
+    assert "similarity_fn_name=dot, where their lengths count too" in caplog.text
+
+
+def test_a_teachers_shares_are_said_and_its_own_numbers_are_not(caplog):
+    task = LateInteraction(num_negatives=2, is_taught=True).with_pooling(None)
+    config = FinetuningConfig(
+        task=task.name, dataset=dataclasses.replace(TRIPLETS, scores="s"), encoder=tiny_encoder_config()
+    )
+
+    def taught(*scores):
+        return [TaughtGroup(("q", "p", "n", "m"), None, scores)]
+
+    task.check_training(config, taught(9.5, 1.0, -4.0) * 8 + taught(0.9, 0.8, 0.7))
+    assert not caplog.messages
+    task.check_training(config, taught(0.86, 0.75, 0.8) * 19 + taught(9.5, 1.0, -4.0))
+    (sentence,) = caplog.messages
+    assert "such as 0.75 and 0.86: from shares or cosines" in sentence
+
+
+def test_prompts_that_stand_in_the_texts_are_said(caplog):
+    inputs, prompts = TextInputs(small_corpus.vocabulary(), 8), {"query": "query: ", "document": ""}
+    task = MultipleNegativesRanking({"prompts": prompts})
+    task.examples_to_features(few(4), inputs)
+    assert not caplog.messages
+    written = [TextGroup((f"query: the {number}", "jump"), None) for number in range(3)]
+    task.examples_to_features([*few(2), *written], inputs)
+    assert len(caplog.messages) == 1 and "prompt 'query: ' is put before texts most of which" in caplog.text
 
 
 def test_pooling_is_the_settings_the_checkpoints_or_mean():
