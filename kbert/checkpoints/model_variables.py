@@ -74,6 +74,28 @@ def require_parts(task: "Task", names: Iterable[str]):
         )
 
 
+def require_all_saved(task: "Task", model):
+    """Raises ValueError where a task's model has weights that are not trained: checkpoints hold no others, so
+    moving averages, and layers that are not `trainable`, would be lost."""
+    lost = sorted(v.path for v in model.non_trainable_variables if not is_random_state(v))
+    if lost:
+        raise ValueError(
+            f"{task.name}: build_model makes weights that are not trained, so no checkpoint would hold them: "
+            f"{first_names(lost)}. Freeze layers by the config ([frozen] or freeze_encoder), normalise "
+            "without moving averages (LayerNormalization), and keep constants as arrays."
+        )
+
+
+def first_names(names: list[str]) -> str:
+    """The first few of some names, for a message."""
+    return ", ".join(names[:3]) + ", ..." * (len(names) > 3)
+
+
+def is_random_state(variable) -> bool:
+    """Whether a variable of a Keras model is the state of a random generator, which seed and step rebuild."""
+    return "seed_generator" in variable.path
+
+
 def _listed(names):
     return ", ".join(sorted(names)) or "none"
 

@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from kbert.checkpoints.model_variables import first_names, is_random_state
 from kbert.runs.run_directory import trained_weights
 from kbert.training.coupled_rows import with_coupled_rows
 from kbert.training.evaluation_step import losses_and_metrics, model_inputs
@@ -71,7 +72,7 @@ class TrainStep:
             if task.is_training_only(name)
         }
         self._random_states = [
-            variable.value for variable in model.non_trainable_variables if "seed_generator" in variable.path
+            variable.value for variable in model.non_trainable_variables if is_random_state(variable)
         ]
         self._loss_scale = None
         if precision == "float16":
@@ -169,7 +170,14 @@ class TrainStep:
             loss = tf.add_n([losses[name] / weights[name] * factors[name] for name in losses])
             if scale is not None:
                 loss *= scale
-        gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, self._updated)]
+        gradients = tape.gradient(loss, self._updated)
+        named = zip(self._optimizer.names, gradients, strict=True)
+        if unread := [name for name, gradient in named if gradient is None]:
+            raise ValueError(
+                f"{self._task.name}: no loss reads {first_names(unread)}; leave out what build_model makes "
+                "and loss_sums does not read."
+            )
+        gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
         if self._couples:  # the gradient of a function does not say its shape
             shaped = zip(gradients, self._updated, strict=True)
             gradients = [tf.ensure_shape(gradient, variable.shape) for gradient, variable in shaped]
@@ -178,7 +186,13 @@ class TrainStep:
 
     def _outputs(self, inputs, draw, replica_id):
         self._seed_dropout(draw, replica_id)
-        return self._model(inputs, training=True)
+        outputs = self._model(inputs, training=True)
+        if self._model.losses:
+            raise ValueError(
+                f"{self._task.name}: a layer of build_model adds a loss of its own (a regularizer, add_loss) "
+                "that this training does not read: add it in loss_sums, or take optimizer.weight_decay."
+            )
+        return outputs
 
     def _seed_dropout(self, step, replica_id):
         """Sets the state of each random generator of this replica from seed, its index, step and replica."""

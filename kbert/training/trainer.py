@@ -15,7 +15,7 @@ import tensorflow as tf
 from absl import logging
 from tensorflow.python.eager import context
 
-from kbert.checkpoints.model_variables import require_parts
+from kbert.checkpoints.model_variables import require_all_saved, require_parts
 from kbert.cli.progress import activity
 from kbert.cli.signals import StoppedBySignal, StopSignal
 from kbert.config import TrainingConfig
@@ -185,6 +185,7 @@ class Trainer:
                 logging.info("training %s of %s parameters", _count(updated), _count(weights))
             own = {name: v for name, v in weights.items() if not task.is_training_only(name)}
             require_parts(task, own)
+            require_all_saved(task, getattr(self._model, "student", self._model))  # a teacher is read anew
             self._kept_once = {name: v for name, v in own.items() if not config.is_in_checkpoints(name)}
             self._optimizer = make_optimizer(config.optimizer, updated)
             self._global_step = tf.Variable(0, dtype=tf.int64, trainable=False, name="global_step")

@@ -2,14 +2,17 @@
 
 import dataclasses
 import os
+import re
 import shutil
 import signal
 
+import keras
 import pytest
 
 from kbert.cli.progress import Progress
 from kbert.cli.signals import StoppedBySignal
 from kbert.config import OptimizerConfig, to_dict
+from kbert.heads.parts import Part
 from kbert.runs import checkpoint
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
@@ -190,3 +193,46 @@ def test_a_loss_that_is_no_number_stops_the_run_and_saves_nothing(tmp_path):
     with pytest.raises(FloatingPointError, match="by step 2; nothing was saved. Other settings need"):
         train(tmp_path / "run", config)
     assert not checkpoint.list_checkpoints(tmp_path / "run" / "checkpoints")
+
+
+def _normalized(model):
+    norm = keras.layers.BatchNormalization(center=False, scale=False, name="norm")
+    return keras.Model(model.input, {"prediction": norm(model.output["prediction"])})
+
+
+def _frozen(model):
+    fixed = one_weight.Weight(name="fixed", trainable=False)
+    return keras.Model(model.input, {"prediction": fixed(model.output["prediction"])})
+
+
+def _regularized(model):
+    regularizer = keras.layers.ActivityRegularization(l2=1.0)
+    return keras.Model(model.input, {"prediction": regularizer(model.output["prediction"])})
+
+
+def _with_unread_output(model):
+    unread = one_weight.Weight(name="scale_2")(model.output["prediction"])
+    return keras.Model(model.input, model.output | {"unread": unread})
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (_normalized, "no checkpoint would hold them: norm/moving_mean, norm/moving_variance. Freeze layers"),
+        (_frozen, "no checkpoint would hold them: fixed/weight. Freeze layers"),
+        (_regularized, "one_weight: a layer of build_model adds a loss of its own"),
+        (_with_unread_output, "one_weight: no loss reads scale_2/weight; leave"),
+    ],
+)
+def test_what_a_training_would_lose_of_a_model_is_refused(change, sentence, tmp_path, monkeypatch):
+    """A task of somebody's own may have any layer of Keras's."""
+    build = one_weight.OneWeight.build_model
+    monkeypatch.setattr(
+        one_weight.OneWeight, "build_model", lambda self, encoder: change(build(self, encoder))
+    )
+    if change is _with_unread_output:
+        parts = (*one_weight.OneWeight.parts, Part("scale_2", "sequence_output"))
+        monkeypatch.setattr(one_weight.OneWeight, "parts", parts)
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        train(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
