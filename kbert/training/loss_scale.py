@@ -9,7 +9,7 @@ STEPS_TO_GROW = 2000
 
 
 class DynamicLossScale:
-    """The factor that the loss is multiplied by: it grows after many good steps and shrinks after overflows.
+    """The factor of the mean loss of a micro-batch: it grows after many good steps, shrinks after overflows.
 
     A step whose gradients are not finite is skipped: it updates only this scale. Create the object in the
     strategy's scope. All replicas hold the same gradients, so each makes the same change to its own copy.

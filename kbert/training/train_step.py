@@ -78,6 +78,8 @@ class TrainStep:
         if precision == "float16":
             with strategy.scope():
                 self._loss_scale = DynamicLossScale()
+        # What float16 must hold are gradients of one micro-batch, whose loss is so many times smaller.
+        self._num_parts = strategy.num_replicas_in_sync * gradient_accumulation_steps
         self._alone = strategy.num_replicas_in_sync == 1
         jit_compile = jit_compile and not isinstance(strategy, tf.distribute.TPUStrategy)
         self._gradients_of_micro_batch = tf.function(self._gradients_and_sums, autograph=False)
@@ -148,7 +150,7 @@ class TrainStep:
         return values if self._alone else tf.distribute.get_replica_context().all_reduce("sum", values)
 
     def _accumulated_gradients(self, batch, weights, step, replica_id, scale):
-        """This replica's share of the gradients of the global loss (x `scale`), and its sums of metrics."""
+        """This replica's share of the gradients of the global loss (scaled), and its sums of metrics."""
         first_draw = step * self._num_micro_batches
         arguments = (weights, first_draw, replica_id, scale)
         if self._num_micro_batches == 1:
@@ -169,7 +171,7 @@ class TrainStep:
             factors = {name: self._task.loss_factor(name, progress) for name in losses}
             loss = tf.add_n([losses[name] / weights[name] * factors[name] for name in losses])
             if scale is not None:
-                loss *= scale
+                loss *= scale * self._num_parts
         gradients = tape.gradient(loss, self._updated)
         named = zip(self._optimizer.names, gradients, strict=True)
         if unread := [name for name, gradient in named if gradient is None]:
@@ -208,7 +210,7 @@ class TrainStep:
         """Clips the gradients and updates weights, moments and loss scale; `scale` may be None."""
         norm, inverse = tf.linalg.global_norm(gradients), 1.0
         if scale is not None:
-            inverse = 1.0 / scale
+            inverse = 1.0 / (scale * self._num_parts)
             norm *= inverse
         factor, clipnorm = inverse, self._optimizer.config.global_clipnorm
         if clipnorm is not None:

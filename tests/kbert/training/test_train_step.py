@@ -46,23 +46,26 @@ class RecordingOptimizer:
 
 
 @pytest.mark.parametrize(
-    ("clipnorm", "scale", "factor"),
+    ("clipnorm", "scale", "num_parts", "factor"),
     [
-        (float("inf"), None, 1.0),
-        (20.0, None, 1.0),
-        (2.0, None, 0.2),
-        (2.0, 4.0, 0.05),
-        (float("inf"), 4.0, 0.25),
+        (float("inf"), None, 1, 1.0),
+        (20.0, None, 4, 1.0),
+        (2.0, None, 4, 0.2),
+        (2.0, 4.0, 1, 0.05),
+        (float("inf"), 4.0, 1, 0.25),
+        (float("inf"), 4.0, 5, 0.05),
     ],
 )
-def test_gradients_are_multiplied_by_the_factor_of_their_norm(clipnorm, scale, factor):
-    """Of gradients with norm 10, times the scale of the loss."""
-    gradients = [tf.constant([6.0]) * (scale or 1.0), tf.constant([[8.0]]) * (scale or 1.0)]
+def test_gradients_are_multiplied_by_the_factor_of_their_norm(clipnorm, scale, num_parts, factor):
+    """Of gradients with norm 10, times the scale of the loss of a micro-batch."""
+    scaled = scale * num_parts if scale else 1.0
+    gradients = [tf.constant([6.0]) * scaled, tf.constant([[8.0]]) * scaled]
     optimizer = RecordingOptimizer(clipnorm)
     step = SimpleNamespace(
         _optimizer=optimizer,
         _schedule=lambda step: tf.constant(1e-3),
         _first_update=0,
+        _num_parts=num_parts,
         _loss_scale=scale and DynamicLossScale(),
     )
     said = TrainStep._update(step, gradients, tf.constant(5, tf.int64), scale and tf.constant(scale))
