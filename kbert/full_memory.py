@@ -10,6 +10,12 @@ from contextlib import contextmanager
 _FULL = re.compile(
     r"\bOOM\b|out.of.memory|failed to allocate|ALLOC_FAILED|Dst tensor is not initialized", re.I
 )
+# What CUDA's libraries say where TensorFlow itself got little of a card, which it takes as a whole.
+_HELD = re.compile(
+    r"StreamExecutor without (BLAS|DNN) support|Blas \w+ launch failed|DNN library initialization failed"
+    r"|failed to create cu\w+ handle|Failed call to cublasCreate|CU(BLAS|DNN)_STATUS_NOT_INITIALIZED",
+    re.I,
+)
 _DEVICE = re.compile(r"device:([CGT]PU:\d+)")
 
 
@@ -29,8 +35,15 @@ def naming_full_memory(what: str, mend: str) -> Iterator[None]:
     except Exception as error:
         tensorflow = sys.modules.get("tensorflow")
         is_report = tensorflow is not None and isinstance(error, tensorflow.errors.OpError)
+        if is_report and _HELD.search(str(error)):
+            raise MemoryError(
+                "CUDA's libraries cannot start on the GPU, mostly because another process holds its memory "
+                "(see nvidia-smi): end that one, or start both with TF_FORCE_GPU_ALLOW_GROWTH=true."
+            ) from error
         if not (is_report and _FULL.search(str(error))):
             raise
         device = _DEVICE.search(str(error))
         where = f"the memory of {device[1]}" if device else "memory"
+        if device and device[1].startswith("GPU"):
+            where = f"{where}, or what other processes leave of it (nvidia-smi)"
         raise MemoryError(f"{what} does not fit into {where}: {mend}.") from error

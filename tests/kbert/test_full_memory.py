@@ -41,6 +41,19 @@ def test_the_words_of_tensorflow_and_xla_are_known(error):
         naming_full_memory("a batch", "take less")(raises(error))()
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Attempting to perform BLAS operation using StreamExecutor without BLAS support",
+        "Blas GEMM launch failed : a.shape=(9, 9), b.shape=(9, 9)",
+        "DNN library initialization failed. Look at the errors above for more details.",
+    ],
+)
+def test_a_card_that_another_process_holds_is_said(words):
+    with pytest.raises(MemoryError, match="another process holds its memory .*ALLOW_GROWTH=true"):
+        naming_full_memory("a batch", "take less")(raises(tf.errors.InternalError(None, None, words)))()
+
+
 def test_a_processor_says_so_too():
     """Its own error, by an array of 256 TiB."""
     with pytest.raises(MemoryError) as error, naming_full_memory("it", "take less"):
@@ -70,8 +83,9 @@ def test_a_training_goes_on_with_the_settings_that_it_names(tmp_path, monkeypatc
         with pytest.raises(MemoryError) as error:
             one_weight.train_one_weight(tmp_path / "run")
     assert str(error.value).startswith(
-        "the training does not fit into the memory of GPU:1: the same run goes on with more "
-        "gradient_accumulation_steps or recompute_activations=true (--override); another one may have "
+        "the training does not fit into the memory of GPU:1, or what other processes leave of it "
+        "(nvidia-smi): the same run goes on with more gradient_accumulation_steps or "
+        "recompute_activations=true (--override); another one may have "
     )
     assert not (tmp_path / "run").exists()
     with monkeypatch.context() as full:
