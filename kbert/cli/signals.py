@@ -12,7 +12,8 @@ import threading
 INTERRUPTED = 130  # 128 + SIGINT, as in shells
 STOPPED_BY_CTRL_C = "stopped by Ctrl-C"
 
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_WARNINGS = (signal.SIGUSR1, signal.SIGUSR2)  # of job schedulers, before the time of a job ends
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, *_WARNINGS)
 _ENDING = (signal.SIG_DFL, signal.default_int_handler)  # handlers that end a process
 _SECONDS_TO_END = 1.0
 _AT_ONCE = "stopped at once by the second signal; repeat the command to go on from the newest checkpoint\n"
@@ -61,6 +62,7 @@ class StopSignal:
     @contextlib.contextmanager
     def listening(self):
         """Inside this context the first SIGTERM or SIGINT is only recorded; the second acts as it did before.
+        SIGUSR1 and SIGUSR2, which end a process too, count alike where nothing else handles them.
 
         Python runs signal handlers between its own instructions, so no handler runs during a long call into
         TensorFlow. A thread therefore waits for the second signal. If that signal should end the process and
@@ -75,6 +77,9 @@ class StopSignal:
         before = {number: signal.getsignal(number) for number in _SIGNALS}
         if before[signal.SIGINT] == signal.SIG_IGN:  # as a shell starts a command in the background
             del before[signal.SIGINT]
+        for number in _WARNINGS:
+            if before[number] != signal.SIG_DFL:
+                del before[number]
 
         def note(number, frame):
             self.received = self.received or number

@@ -52,7 +52,7 @@ def send(number):
     os.kill(os.getpid(), number)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2])
 def test_the_first_signal_is_noted_and_what_was_there_comes_back(number):
     before = signal.getsignal(number)
     with StopSignal().listening() as stop:
@@ -75,6 +75,17 @@ def test_an_ignored_ctrl_c_stays_ignored():
         assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_a_signal_that_somebody_uses_stays_theirs():
+    received = []
+    before = signal.signal(signal.SIGUSR1, lambda *arguments: received.append(arguments))
+    try:
+        with StopSignal().listening() as stop:
+            send(signal.SIGUSR1)
+            assert len(received) == 1 and stop.received == 0
+    finally:
+        signal.signal(signal.SIGUSR1, before)
 
 
 def test_the_second_ctrl_c_is_not_patient():
