@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kbert.features import Feature
+from kbert.files.file_format import path_problem
 from kbert.files.json_file import read_json_object, require_known_format
 from kbert.files.json_values import json_value, shown
 from kbert.files.whole_file import write_json
@@ -113,7 +114,7 @@ def read_manifest(directory: str | Path) -> Manifest:
     if not path.is_file():
         problem = f"holds no {FILE_NAME}, so it is no finished set of records"
         if not path.parent.is_dir():
-            problem = "is a file" if path.parent.exists() else "does not exist"
+            problem = "is a file" if path.parent.exists() else path_problem(directory)
         raise ValueError(
             f"{directory} {problem}; expected a folder of kbert pretraining-data or kbert finetuning-data. "
             "Records of other programs have to be made again, of their texts."

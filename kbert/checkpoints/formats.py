@@ -26,6 +26,7 @@ from kbert.checkpoints.other_files import EXPORT_FILE, STATE_IN_RUN, other_model
 from kbert.checkpoints.report import Report, files_beside, one_line, write_reports
 from kbert.cli.progress import activity
 from kbert.files import full_disk
+from kbert.files.file_format import path_problem
 from kbert.files.json_values import shown_name
 from kbert.files.output_path import check_output_folder, require_free_folder
 from kbert.files.whole_file import whole_folder
@@ -130,9 +131,10 @@ def _find_format(path: Path) -> str | None:
 def _no_checkpoint(path: Path) -> str:
     if not path.exists():
         return (
-            f"checkpoint {path} does not exist; give a run directory, a Hugging Face folder, a KerasHub "
-            "preset, a checkpoint of TF1 or Model Garden (its folder, or .../bert_model.ckpt), a SavedModel "
-            f"of TF Hub, or a name: hf://org/name, bert-base-uncased.{models_like(path, hub.model_names())}"
+            f"checkpoint {path} {path_problem(path)}; give a run directory, a Hugging Face folder, a "
+            "KerasHub preset, a checkpoint of TF1 or Model Garden (its folder, or .../bert_model.ckpt), a "
+            "SavedModel of TF Hub, or a name: hf://org/name, bert-base-uncased."
+            f"{models_like(path, hub.model_names())}"
         )
     around = models_around(path, holds_model)
     if not around and (other := other_model(path)):

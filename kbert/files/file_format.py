@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from kbert.files.compression import beginning, find_compression, name_when_unpacked
+from kbert.files.output_path import is_remote
 
 FileFormat = Literal["tsv", "csv", "jsonl", "parquet", "arrow"]
 
@@ -140,7 +141,8 @@ def _require_no_other(path, what):
 def path_problem(path: str | Path) -> str:
     """What stands at a path where a file is expected, for a message."""
     if not os.path.exists(path):
-        return "does not exist"
+        remote = "is no path of this machine, and kbert reads nothing else: copy it here, or mount its bucket"
+        return remote if is_remote(path) else "does not exist"
     return (
         "is a folder" if os.path.isdir(path) else "is a pipe or a device, not a file that can be read twice"
     )

@@ -15,6 +15,11 @@ from kbert.files.whole_file import remove_leftovers
 _REMOTE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+")  # pathlib leaves one / of two; C:/ is a disk
 
 
+def is_remote(path: str | os.PathLike | None) -> bool:
+    """Whether a path is an address, such as gs://bucket/records, also as pathlib writes it."""
+    return _REMOTE.match(str(path)) is not None
+
+
 def require_local(path: str | os.PathLike | None):
     """Raises ValueError for an output such as gs://bucket/run, which would become a folder called `gs:`."""
     if remote := _REMOTE.match(str(path)):

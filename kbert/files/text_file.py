@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kbert.cli.warn_once import warn_once
 from kbert.files.compression import beginning, find_compression, find_opener
-from kbert.files.file_format import require_text_format
+from kbert.files.file_format import path_problem, require_text_format
 from kbert.files.text_encoding import (
     BLOCK,
     UTF8_MARK,
@@ -99,7 +99,7 @@ def require_text_file(path: str | Path, what: str = "text"):
     path = Path(path)
     if not path.is_file():
         raise ValueError(f"{path} is a folder, not a text file." if path.is_dir() else
-                         f"{path} does not exist.")  # fmt: skip
+                         f"{path} {path_problem(path)}.")  # fmt: skip
     require_text_format(path, what)
 
 

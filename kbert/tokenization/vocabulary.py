@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 
 from kbert.checks import with_checked_values
+from kbert.files.file_format import path_problem
 from kbert.files.json_values import is_unicode
 from kbert.files.whole_file import write_text
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, BaseVocabulary, SpecialTokens
@@ -173,7 +174,7 @@ def read_stripped_lines(path: str | Path) -> list[str]:
             "(--tokenizer, of commands that have it)."
         )
     if not path.is_file():
-        raise ValueError(f"vocabulary file {path} does not exist; expected a vocab.txt.")
+        raise ValueError(f"vocabulary file {path} {path_problem(path)}; expected a vocab.txt.")
     try:
         # Some editors begin a file with a byte order mark; it is no part of the first token.
         text = path.read_bytes().decode("utf-8").removeprefix("\ufeff")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from kbert.files.file_format import path_problem
 from kbert.files.output_path import check_output_file, check_output_folder, require_free_folder, require_local
 
 
@@ -51,6 +52,9 @@ def test_an_address_is_no_local_path():
             require_local(path)
     for path in ("run", "runs/gs://run", "run:1", "a:/run", Path("C:/run"), None):
         require_local(path)
+    for path in ("gs://bucket/train.csv", Path("s3://bucket/train.csv")):
+        assert "copy it here, or mount its bucket" in path_problem(path)
+    assert path_problem("runs/gs:train.csv") == "does not exist"
 
 
 def test_nothing_is_written_in_an_input_folder(tmp_path, corpus):
