@@ -10,7 +10,7 @@ from absl import flags
 from kbert.checks import with_home
 from kbert.cli.commands import find_command
 from kbert.cli.declared_flags import FUNCTIONS, headings
-from kbert.config.setting_paths import suggested_setting
+from kbert.config.setting_paths import other_meaning, suggested_setting
 from kbert.files.near_names import nearest_name
 
 WIDTH = 100  # columns of a line
@@ -121,7 +121,7 @@ def _unknown(name, argument, config_classes):
     """The sentence about a flag that is a setting of the config, or nothing known."""
     if setting := suggested_setting(name, config_classes):
         override = shlex.quote(f"--override={setting}={argument.partition('=')[2] or 'VALUE'}")
-        return f"--{name} is a setting of the config, not a flag; write {override}."
+        return f"--{name} is a setting of the config, not a flag; write {override}.{other_meaning(name)}"
     known = own_flags()
     booleans = (f"no{own}" for own, flag in known.items() if flag.boolean)
     near = nearest_name(name, [*known, *booleans], nearness=0.6)

@@ -9,7 +9,7 @@ from typing import Any
 
 from kbert.checks import python_numbers, require
 from kbert.config.plain_values import from_dict, to_dict
-from kbert.config.setting_paths import closest_setting, find_setting, suggested_setting
+from kbert.config.setting_paths import closest_setting, find_setting, other_meaning, suggested_setting
 from kbert.files.file_format import path_problem
 from kbert.files.json_file import NotJson, parse_json, read_json
 from kbert.files.json_values import shown
@@ -248,7 +248,8 @@ def _override_sentence(override, sentence, where, config_class):
     name, _, value = override.partition("=")
     path = suggested_setting(name, [config_class])
     if path not in (None, name):
-        return f"--override={name} is no setting by itself; write --override={path}={value[:100]}."
+        write = f"write --override={path}={value[:100]}.{other_meaning(name)}"
+        return f"--override={name} is no setting by itself; {write}"
     return f"{_flag(override)}: {sentence.removeprefix(where + ': ')}"
 
 

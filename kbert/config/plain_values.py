@@ -9,7 +9,7 @@ import typing
 from kbert.checks import require
 from kbert.config.encoder_config import EncoderConfig
 from kbert.config.presets import expand_encoder
-from kbert.config.setting_paths import closest_setting
+from kbert.config.setting_paths import closest_setting, other_meaning
 from kbert.files.json_values import is_unicode, shown
 
 # Settings of before, which config.json of older runs holds: what to do instead of turning one on.
@@ -40,7 +40,9 @@ def _build(config_class, values, where, root_class):
     for key in values:
         if key not in hints:
             close = closest_setting(key, [config_class])
-            hint = f"Did you mean {close!r}?" if close else f"Known keys: {', '.join(hints)}."
+            hint = f"Known keys: {', '.join(hints)}."
+            if close:
+                hint = f"Did you mean {close!r}?{other_meaning(key)}"
             if config_class is not root_class and key in typing.get_type_hints(root_class):
                 hint = (
                     f"It is a setting of the whole config: write it above the first [table], as {key} = ..."

@@ -22,6 +22,10 @@ _OTHER_NAMES = {
     "metric_for_best_model": "best_metric",
     "sep": "delimiter",
 }
+_OTHER_MEANINGS = {
+    "per_device_train_batch_size": " It is the batch of a whole step, on all devices: multiply by their "
+    "number, and by gradient_accumulation_steps, which here divides it."
+}
 
 
 def setting_paths(config_class) -> list[str]:
@@ -54,6 +58,11 @@ def find_setting(name: str, config_classes) -> str | None:
 def suggested_setting(name: str, config_classes) -> str | None:
     """As `find_setting`, for messages: also for the name that other libraries have for a setting."""
     return find_setting(name, config_classes) or find_setting(_OTHER_NAMES.get(name, name), config_classes)
+
+
+def other_meaning(name: str) -> str:
+    """A sentence to follow the suggestion, where another library's setting counts something else; or ""."""
+    return _OTHER_MEANINGS.get(name, "")
 
 
 def closest_setting(name: str, config_classes) -> str | None:

@@ -35,6 +35,7 @@ from kbert.training.devices.distribution import (
     chief_first,
     distribute,
     is_chief,
+    log_shares,
     naming_lost_workers,
     require_alike,
     wait_for_all,
@@ -246,6 +247,7 @@ class Trainer:
         """Makes schedule, training step, evaluation and data of a phase; `path`: the checkpoint or None."""
         self._phase = phase
         config, step = phase.config, self._state.step
+        log_shares(config, self._strategy)
         with self._strategy.scope():
             self._schedule = make_schedule(config.optimizer, phase.num_train_steps, phase.num_warmup_steps)
         self._jit_compile, self._is_traced = resolve_jit(config, self._strategy), False
@@ -261,6 +263,7 @@ class Trainer:
         )  # fmt: skip
         self._make_evaluation(is_resumed=bool(path))
         consumed = (step - phase.first_step) * config.train_batch_size
+        self._read_again = consumed % phase.rows.num_rows
         make_batches = functools.partial(phase.train_batches, consumed)
         for_replica = self._packing(config.gradient_accumulation_steps)
         self._batches = iter(distribute(self._strategy, make_batches, for_replica))
@@ -369,7 +372,8 @@ class Trainer:
 
     def _description(self, steps):
         first = self._state.step + 1
-        tracing = "" if self._is_traced else "tracing and compiling the step, then "
+        again = f"reading past {self._read_again:,} examples of this epoch, " if self._read_again else ""
+        tracing = "" if self._is_traced else f"{again}tracing and compiling the step, then "
         return f"{tracing}steps {first} to {first + steps - 1}{self._total_steps_text()}"
 
     def _total_steps_text(self):

@@ -14,6 +14,7 @@ from absl import logging
 from kbert.config import Devices
 from kbert.input_pipelines.epochs import without_autotune
 from kbert.training.devices import cluster as clusters
+from kbert.training.devices.jit import device_type
 from kbert.training.devices.rendezvous import wait_for_workers
 
 _CARDS = "/dev/nvidia[0-9]*"  # TensorFlow's own lines of what it lacks go unseen, see quiet_tensorflow
@@ -116,10 +117,10 @@ def _workers_strategy(tf_config):
     try:
         return tf.distribute.MultiWorkerMirroredStrategy()
     except (RuntimeError, tf.errors.OpError) as error:
-        raise ValueError(
-            f"the workers cannot be connected ({error}); call make_strategy before every other use of "
-            "TensorFlow in the process."
-        ) from error
+        way = "call make_strategy before every other use of TensorFlow in the process"
+        if "incarnation" in str(error):  # this worker alone was started again
+            way = "a worker there is still that of an earlier start: end all of them, and start all again"
+        raise ValueError(f"the workers cannot be connected ({error}); {way}.") from error
 
 
 def _tpu(tpu):
@@ -336,6 +337,9 @@ class DistributedBatches:
             multi_device_iterator_ops._create_device_dataset = make
 
 
+_FEWER_DEVICES = "or fewer devices (--strategy=one_device, or CUDA_VISIBLE_DEVICES=0)"
+
+
 def require_whole_shares(config, strategy, is_evaluated: bool):
     """Raises ValueError when a batch size, or `packed_rows`, of a `TrainingConfig` is not divisible by the
     replicas; that of evaluations only where there are some."""
@@ -343,12 +347,27 @@ def require_whole_shares(config, strategy, is_evaluated: bool):
     accumulation = f" x gradient_accumulation_steps={steps}" if steps > 1 else ""
     for name in ("train_batch_size", "packed_rows"):
         if (number := getattr(config, name) or 0) % (replicas * steps):
+            fitting = max((n for n in range(1, steps + 1) if number % (replicas * n) == 0), default=0)
+            fewer_steps = f"gradient_accumulation_steps={fitting}, " if fitting else ""
             raise ValueError(
                 f"{name}={number} is not divisible by the {replicas} replicas{accumulation}; choose a "
-                f"multiple of {replicas * steps}."
+                f"multiple of {replicas * steps}, {fewer_steps}{_FEWER_DEVICES}; a run that goes on keeps "
+                "its batch."
             )
     if is_evaluated and config.eval_batch_size % replicas:
         raise ValueError(
             f"eval_batch_size={config.eval_batch_size} is not divisible by the {replicas} replicas; choose a "
-            f"multiple of {replicas}."
+            f"multiple of {replicas}, {_FEWER_DEVICES}."
         )
+
+
+def log_shares(config, strategy):
+    """Logs what a step of a `TrainingConfig` is made of, where that is not one batch on one device."""
+    replicas, steps = strategy.num_replicas_in_sync, config.gradient_accumulation_steps
+    if replicas * steps > 1:
+        logging.info(
+            "a step takes %d examples: %d x %d micro-batches of %d (replicas on %s, and "
+            "gradient_accumulation_steps)",
+            config.train_batch_size, replicas, steps, config.train_batch_size // (replicas * steps),
+            device_type(strategy),
+        )  # fmt: skip

@@ -82,11 +82,11 @@ def find_peak_flops(strategy, precision: str, configured: float | None = None) -
         return PeakFlops(
             measured_flops("GPU:0", precision) * replicas, f"measured by matrix products on {name}"
         )
-    if precision == "bfloat16":
-        times = _best_product("CPU:0", tf.float32) / _best_product("CPU:0", tf.bfloat16)
+    if precision != "float32":
+        times = _best_product("CPU:0", tf.float32) / _best_product("CPU:0", tf.as_dtype(precision))
         if times > _SLOWER:
             warn_once(
-                f"products in bfloat16 take {times:.1f} times as long as in float32 on this processor; "
+                f"products in {precision} take {times:.1f} times as long as in float32 on this processor; "
                 f"{_OTHER_PRECISION}float32."
             )
     # Replicas on logical CPUs share the cores of their machine.

@@ -559,6 +559,12 @@ def test_an_override_into_a_group_that_a_run_recorded_as_null_makes_it(write):
             "--override=learning_rate is no setting by itself; write "
             "--override=optimizer.learning_rate=3e-5.",
         ),
+        (
+            "per_device_train_batch_size=8",
+            "--override=per_device_train_batch_size is no setting by itself; write "
+            "--override=train_batch_size=8. It is the batch of a whole step, on all devices: multiply by "
+            "their number, and by gradient_accumulation_steps, which here divides it.",
+        ),
     ],
 )
 def test_bad_overrides_are_refused_by_name(write, override, sentence):

@@ -80,6 +80,15 @@ def test_the_caller_s_random_numbers_are_its_own(monkeypatch):
 
 
 @pytest.mark.slow
+def test_a_long_look_for_the_first_example_is_said():
+    state = SimpleNamespace(_read_again=21_400_000, _is_traced=False, _state=SimpleNamespace(step=5))
+    state._total_steps_text = lambda: " of 9"
+    said = trainer.Trainer._description(state, 2)
+    assert said.startswith("reading past 21,400,000 examples of this epoch, tracing")
+    state._is_traced = True
+    assert trainer.Trainer._description(state, 2) == "steps 6 to 7 of 9"
+
+
 def test_evaluation_counts_every_example_once(pretraining_run, records_dir):
     """Batches of any size, filled up or not, give the same means."""
     manifest = read_manifest(records_dir / "heldout")

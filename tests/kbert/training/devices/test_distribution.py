@@ -1,12 +1,14 @@
 """Strategies from flags, clusters from environments, and batches for every replica."""
 
 import json
+import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from kbert.config import Devices
+from kbert.config import Devices, FinetuningConfig
 from kbert.input_pipelines.batches import evaluation_batches, training_batches
 from kbert.input_pipelines.epochs import Share
 from kbert.input_pipelines.text_reader import RowsInMemory
@@ -28,7 +30,42 @@ def no_cluster(monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
+# ------------------------------------------------------------------------------------ shares of a batch
+
+
+@pytest.mark.parametrize(
+    ("batch", "replicas", "steps", "ways"),
+    [
+        (32, 3, 1, "choose a multiple of 3, or fewer devices (--strategy=one_device, or CUDA"),
+        (32, 8, 8, "choose a multiple of 64, gradient_accumulation_steps=4, or fewer devices (--s"),
+    ],
+)
+def test_a_run_that_keeps_its_batch_is_told_its_ways(batch, replicas, steps, ways):
+    config = FinetuningConfig(train_batch_size=batch, gradient_accumulation_steps=steps)
+    with pytest.raises(ValueError, match=re.escape(ways)):
+        distribution.require_whole_shares(config, SimpleNamespace(num_replicas_in_sync=replicas), False)
+
+
+def test_the_log_says_what_a_step_is_made_of(caplog):
+    caplog.set_level("INFO")
+    for steps in (1, 4):
+        config = FinetuningConfig(train_batch_size=8, gradient_accumulation_steps=steps)
+        distribution.log_shares(config, tf.distribute.get_strategy())
+    (line,) = caplog.messages
+    assert line.startswith("a step takes 8 examples: 1 x 4 micro-batches of 2 (replicas on ")
+
+
 # ------------------------------------------------------------------------------------ make_strategy
+
+
+def test_a_worker_that_alone_was_started_again_is_told_what_to_do(monkeypatch):
+    def refuse():
+        raise tf.errors.AbortedError(None, None, "its current incarnation doesn't match")
+
+    monkeypatch.setattr(distribution, "wait_for_workers", lambda cluster: None)
+    monkeypatch.setattr(tf.distribute, "MultiWorkerMirroredStrategy", refuse)
+    with pytest.raises(ValueError, match="an earlier start: end all of them, and start all again"):
+        distribution._workers_strategy(tf_config(TWO_WORKERS))
 
 
 def test_one_device_is_what_is_there_without_a_cluster_or_gpus():

@@ -25,15 +25,17 @@ def test_a_gpu_is_known_by_its_own_name_alone(name, half, single):
     assert known_gpu_tflops(name, "float32") == single
 
 
-@pytest.mark.parametrize("seconds", [{"bfloat16": 1.0, "float32": 1.2}, {"bfloat16": 3.0, "float32": 1.0}])
-def test_bfloat16_on_a_processor_without_it_is_said(monkeypatch, caplog, seconds):
+@pytest.mark.parametrize("half", ["bfloat16", "float16"])
+@pytest.mark.parametrize(("half_seconds", "seconds"), [(1.0, 1.2), (3.0, 1.0)])
+def test_a_half_precision_on_a_processor_without_it_is_said(monkeypatch, caplog, half, half_seconds, seconds):
     """A budget of time would end with a fraction of the steps."""
     warn_once.cache_clear()
-    monkeypatch.setattr(peak_flops, "_best_product", lambda _, dtype: 1.0 / seconds[dtype.name])
-    for precision in ("float32", "bfloat16"):
+    taken = {half: half_seconds, "float32": seconds}
+    monkeypatch.setattr(peak_flops, "_best_product", lambda _, dtype: 1.0 / taken[dtype.name])
+    for precision in ("float32", half):
         find_peak_flops(tf.distribute.get_strategy(), precision)
     said = "take 3.0 times as long as in float32 on this processor" in caplog.text
-    assert said == bool(caplog.text) == (seconds["bfloat16"] > seconds["float32"])
+    assert said == bool(caplog.text) == (half_seconds > seconds)
 
 
 @pytest.mark.parametrize("capability", [(7, 5), (8, 0)])
