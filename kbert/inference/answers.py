@@ -123,15 +123,15 @@ def _say_unread(settings: Iterable[str], has_more: bool):
     warn_once(sentence)
 
 
-def require_inputs(loaded, example: dict, where: str):
-    """Raises ValueError when the task of a `LoadedModel` cannot answer an example.
+def require_inputs(loaded, examples: Iterable[dict], name: str = "example {}", first: int = 1):
+    """Raises ValueError where the task of a `LoadedModel` cannot answer one of the examples: before the first
+    is answered, for the answers to those before it would be lost.
 
     Args:
-      loaded: what answers.
-      example: its inputs.
-      where: what it is called in the message.
+      loaded, examples, name, first: as for `answered`.
     """
-    _signature(loaded, example, where)
+    for number, example in enumerate(examples, start=first):
+        _signature(loaded, example, name.format(number))
 
 
 def require_top_k(top_k):

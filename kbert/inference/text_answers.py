@@ -10,6 +10,7 @@ from kbert.config import DatasetConfig
 from kbert.inference.answers import (
     answered,
     require_answering_task,
+    require_inputs,
     require_top_k,
     to_examples,
 )
@@ -76,6 +77,7 @@ class TextAnswers:
         serving = self.task.serving
         inputs = (serving.inputs, *serving.other_inputs.values())
         parsed = to_examples(examples, inputs, self.dataset)
+        require_inputs(self, parsed.listed, parsed.name, parsed.first)
         pairs = answered(self, parsed.listed, settings, name=parsed.name, first=parsed.first)
         answers = [answer for _, answer in pairs]
         self.warn_of_unknown_tokens(parsed.listed)

@@ -140,7 +140,7 @@ def _flag_examples(source, flags):
             example["choices"] = choices
         if flags.candidate:
             example["candidates"] = flags.candidate
-        require_inputs(source, example, "--text")
+    require_inputs(source, examples, "--text")
     return examples
 
 
@@ -156,8 +156,7 @@ def _flag_questions(source, flags):
     if len(contexts) == 1:
         contexts = contexts * len(questions)
     examples = [{"question": q, "context": c} for q, c in zip(questions, contexts, strict=True)]
-    for example in examples:
-        require_inputs(source, example, "--question")
+    require_inputs(source, examples, "--question")
     return examples
 
 
@@ -234,6 +233,8 @@ def main():
             require_cells(
                 _whole_rows(source, flags) or _examples(source, flags, num_texts)[0], str(flags.output_file)
             )
+    if flags.input_file:
+        require_inputs(source, _examples(source, flags, num_texts)[0])
     examples, total, read_ahead = _examples(source, flags, num_texts)
     progress = Progress("Answered", "texts", total)
     is_told = flags.output_file or flags.input_file  # others see how the answers come

@@ -249,6 +249,12 @@ class Task:
         return from_dict(cls.settings_class, values, where)
 
     @classmethod
+    def settings_at(cls, settings, max_seq_length: int):
+        """The settings at a length, with numbers for defaults that follow it; by default as they are."""
+        del max_seq_length
+        return settings
+
+    @classmethod
     def require_settings_read(cls, settings):
         """Raises ValueError for `task_settings` that no new training reads; by default all are read."""
         del settings

@@ -28,15 +28,18 @@ class Windows(NamedTuple):
     lengths: tf.Tensor
 
 
-def require_room(max_seq_length: int, max_query_length: int | None, pair_separators: int = 1):
-    """Raises ValueError when a window has no room for a text; see `WindowPacker`."""
+def require_room(max_seq_length: int, max_query_length: int | None, pair_separators: int = 1) -> int:
+    """How many pieces of a text a window holds beside the longest question; see `WindowPacker`. Raises
+    ValueError when it holds none."""
     special = 2 if max_query_length is None else 2 + pair_separators
-    if max_seq_length < (max_query_length or 0) + special + 1:
+    room = max_seq_length - (max_query_length or 0) - special
+    if room < 1:
         raise ValueError(
             f"max_seq_length={max_seq_length} leaves no room for a text beside {special} special tokens "
             f"and a question of max_query_length={max_query_length or 0}; make it longer, or the question "
             "shorter."
         )
+    return room
 
 
 class WindowPacker:
@@ -59,6 +62,9 @@ class WindowPacker:
       questions: the same for the questions, or None.
       pad_to_longest: pad to the longest window of the batch instead of `max_seq_length`.
 
+    Attributes:
+      least_room: how many pieces of a context a window holds beside the longest question.
+
     Returns:
       `Windows`.
 
@@ -79,7 +85,7 @@ class WindowPacker:
     """
 
     def __init__(self, vocabulary, max_seq_length: int, doc_stride: int, max_query_length: int | None = None):
-        require_room(max_seq_length, max_query_length, vocabulary.pair_separators)
+        self.least_room = require_room(max_seq_length, max_query_length, vocabulary.pair_separators)
         self.max_seq_length = max_seq_length
         self.doc_stride = doc_stride
         self.max_query_length = max_query_length

@@ -127,16 +127,13 @@ def _divided(tensor, number):
 def _require_default_settings(checkpoint, report):
     task_class, config = TASKS[checkpoint.task], checkpoint.known_task.answering_config
     task = TASKS.recorded({"task": checkpoint.task, "task_config": config}).with_pooling(checkpoint.pooling)
-    usual = task_class.from_labels(checkpoint.labels).with_pooling(checkpoint.pooling).settings
-    names = [
-        name
-        for name in asdict(usual)
-        if name not in task.not_in_answers and _differs(task.settings, usual, name)
-    ]
+    usual = task_class.from_labels(checkpoint.labels).with_pooling(checkpoint.pooling)
+    usual, own = (each.settings_at(each.settings, checkpoint.max_seq_length) for each in (usual, task))
+    names = [name for name in asdict(usual) if name not in task.not_in_answers and _differs(own, usual, name)]
     if names:
         report.conflict(
             TASK_SETTINGS,
-            f"{checkpoint.source} answers with {_named(task.settings, names)}, and {report.format} has no "
+            f"{checkpoint.source} answers with {_named(own, names)}, and {report.format} has no "
             f"place for it: its answers would be those of {_named(usual, names)}; a run (format kbert) keeps "
             "it",
         )

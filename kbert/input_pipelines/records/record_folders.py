@@ -232,6 +232,7 @@ class LabelledRecords(RecordFolder):
         return task_class.read_settings(values, f"{self.directory}/{FILE_NAME}: task_settings")
 
     def _require_row_settings(self, task_class, theirs, ours):
+        theirs, ours = (task_class.settings_at(each, self.max_seq_length) for each in (theirs, ours))
         for name in task_class.row_settings:
             made_with, wanted = getattr(theirs, name), getattr(ours, name)
             if made_with != wanted:

@@ -1,5 +1,7 @@
 """A question and a text -> the span of the text that answers."""
 
+from dataclasses import replace
+
 from kbert.checks import require
 from kbert.features import MAX_CONTEXT, PIECE_OFFSETS, SPAN_FEATURES, Feature, encoder_features
 from kbert.heads import classification_head
@@ -31,6 +33,7 @@ from kbert.tokenization import window_packer
 from kbert.tokenization.vocabulary import require_wordpiece
 
 START_POSITIONS, END_POSITIONS = SPAN_FEATURES
+_DOC_STRIDE = 128  # run_squad.py's, a third of its 384 tokens
 
 
 class _Page(Page):
@@ -90,6 +93,11 @@ class QuestionAnswering(Task):
         self._vocabulary = None
 
     @classmethod
+    def settings_at(cls, settings, max_seq_length):
+        """With 128 a text for 8,192 tokens would be read 64 times."""
+        return replace(settings, doc_stride=settings.doc_stride or max(_DOC_STRIDE, max_seq_length // 3))
+
+    @classmethod
     def require_settings_read(cls, settings):
         threshold = settings.null_score_diff_threshold
         require(
@@ -120,9 +128,12 @@ class QuestionAnswering(Task):
           ValueError: as `check_examples` does.
         """
         self.check_examples(examples, text_inputs.max_seq_length)
+        if self.settings.reproduce_run_squad:
+            require_wordpiece(text_inputs.vocabulary, "task_settings.reproduce_run_squad")
+        settings = self.settings_at(self.settings, text_inputs.max_seq_length)
         self._vocabulary = text_inputs.vocabulary
         features, owners = window_rows(examples, self.window_maker(text_inputs))
-        say_lost_answers(examples, features, owners, self.settings)
+        say_lost_answers(examples, features, owners, settings)
         return ExampleFeatures(features, owners)
 
     def check_examples(self, examples, max_seq_length):
@@ -139,9 +150,8 @@ class QuestionAnswering(Task):
 
     def window_maker(self, text_inputs):
         """The `WindowMaker` of these settings."""
-        if self.settings.reproduce_run_squad:
-            require_wordpiece(text_inputs.vocabulary, "task_settings.reproduce_run_squad")
-        return WindowMaker(text_inputs, self.settings.doc_stride, self.settings.max_query_length)
+        settings = self.settings_at(self.settings, text_inputs.max_seq_length)
+        return WindowMaker(text_inputs, settings.doc_stride, settings.max_query_length)
 
     def describe(self, row, vocabulary):
         start, end = int(row[START_POSITIONS]), int(row[END_POSITIONS])

@@ -17,17 +17,18 @@ class QuestionAnsweringSettings(CheckedSettings):
 
     `unanswerable` is SQuAD v2.0: a question may have no answer, and the answer is "" where the score of no
     answer exceeds the best answer's by more than `null_score_diff_threshold`. `doc_stride` is how many tokens
-    further each window begins (a step, not an overlap), `max_query_length` the tokens after which a question
-    is cut, `max_answer_length` the most tokens of an answer, and `n_best_size` how many answers
-    nbest_predictions.json lists. `reproduce_run_squad` makes evaluations choose and write answers as the
-    original script does, with its realignment, but never counts padding among the best starts and ends;
-    served answers are always the characters of the text.
+    further each window begins (a step, not an overlap), by default 128, or a third of `max_seq_length` where
+    that is more. `max_query_length` are the tokens after which a question is cut, `max_answer_length` the
+    most tokens of an answer, and `n_best_size` is how many answers nbest_predictions.json lists.
+    `reproduce_run_squad` makes evaluations choose and write answers as the original script does, with its
+    realignment, but never counts padding among the best starts and ends; served answers are always the
+    characters of the text.
 
     Defaults: google-research/bert, run_squad.py.
     """
 
     unanswerable: bool = False
-    doc_stride: _Count = 128
+    doc_stride: _Count | None = None
     max_query_length: _Count = 64
     max_answer_length: _Count = 30
     n_best_size: _Count = 20

@@ -24,6 +24,7 @@ class SpanServing(Serving):
         and `end_logits` (float32 [windows, length]), 0 at padding. Contexts are never cut, so `TRUNCATED` is
         true where the question was, at `max_query_length`."""
         make_windows, settings = self.task.window_maker(text_inputs), self.task.settings
+        make_windows.warn_of_gaps()
 
         def answer_ids(inputs):
             is_token = tf.cast(inputs["input_mask"], tf.float32)

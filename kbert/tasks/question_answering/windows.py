@@ -8,6 +8,7 @@ from absl import logging
 
 from kbert.cli.progress import Progress
 from kbert.cli.shares import say_share
+from kbert.cli.warn_once import warn_once
 from kbert.features import MAX_CONTEXT, PIECE_OFFSETS, SPAN_FEATURES
 from kbert.late_tensorflow import tf
 from kbert.tasks.question_answering.settings import QuestionAnsweringSettings
@@ -81,6 +82,17 @@ class WindowMaker:
         return ContextWindows(
             windows.features, windows.owners, offsets, window_packer.has_max_context(windows), truncated
         )
+
+    def warn_of_gaps(self):
+        """Warns where windows do not overlap. A training counts the questions, see `say_lost_answers`."""
+        stride, room = self._packer.doc_stride, self._packer.least_room
+        if stride >= room:
+            warn_once(
+                f"max_seq_length={self._packer.max_seq_length} has {room} tokens of a text beside a question "
+                f"of max_query_length={self.max_query_length}, no more than doc_stride={stride}: windows do "
+                "not overlap, and an answer on an edge is whole in none; take a larger max_seq_length, or a "
+                "model with a smaller doc_stride."
+            )
 
 
 def _at(values, owners, positions):

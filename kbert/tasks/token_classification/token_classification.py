@@ -34,6 +34,7 @@ from kbert.tasks.token_classification.tag_schemes import (
 from kbert.tasks.token_classification.word_answers import WordLabels, text_answer
 from kbert.tasks.token_classification.word_page import WordPage, pad_tokens
 from kbert.tasks.token_classification.word_windows import WordWindows
+from kbert.tokenization import long_texts
 from kbert.tokenization.character_classes import IDEOGRAPHS, UNSPACED_LETTERS, in_python
 
 # Keeps a batch without labels from dividing by 0; added to a count, float32 does not notice it.
@@ -174,6 +175,10 @@ class TokenClassification(Task):
         return tuple(sorted({split_tag(tag)[1] for tag in self.tags or ()} - {""}))
 
     # ------------------------------------------------------------------------------- examples
+
+    def check_examples(self, examples, max_seq_length):
+        """Refuses a step that would leave words between two windows out."""
+        long_texts.require_stride(max_seq_length, self.settings.doc_stride)
 
     def check_training(self, config, examples):
         """Raises ValueError for an encoder with fewer layers than the head reads, and for trained layers

@@ -38,7 +38,7 @@ RECORDED = {
     "token_classification": (NAMES, {"document_context": True}, None),
     "question_answering": (
         COLUMNS,
-        {"unanswerable": True, "doc_stride": 5, "reproduce_run_squad": True},
+        {"unanswerable": True, "doc_stride": 5, "max_query_length": 5, "reproduce_run_squad": True},
         {"null_score_diff_threshold": -2.5},
     ),
     "cosine_similarity": (DatasetConfig(text="one", text_pair="two"), {"highest_score": 5.0}, None),
@@ -126,7 +126,7 @@ def test_a_model_of_others_gets_the_settings_of_a_config(vocabulary, tmp_path):
     config = FinetuningConfig(
         encoder=tiny_encoder_config(),
         task="question_answering",
-        task_settings={"unanswerable": True, "doc_stride": 5},
+        task_settings={"unanswerable": True, "doc_stride": 5, "max_query_length": 5},
         max_seq_length=20,
     )
     convert_checkpoint(tmp_path / "folder", tmp_path / "again", config=config)

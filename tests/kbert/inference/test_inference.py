@@ -19,6 +19,7 @@ from kbert.inference.loading import load
 from kbert.inference.predictor import Predictor
 from kbert.inference.text_answers import TextAnswers
 from kbert.kernels.kernel import Kernel
+from kbert.scripts import run_prediction
 from kbert.tasks import TASKS
 from kbert.tasks.sparse_embedding import sparse_serving
 from kbert.tokenization.text_inputs import TextInputs
@@ -193,6 +194,20 @@ def test_an_answer_that_cannot_be_given_names_its_example(pretraining_run, wrong
         loaded.predict(["[MASK]", wrong])
     with pytest.raises(ValueError, match=f"example 8: {why}"):
         list(predictions(pretraining_run, [wrong], first=8))
+
+
+def test_an_answer_that_cannot_be_given_is_told_before_all_others(pretraining_run, tmp_path, monkeypatch):
+    """Those to hours of texts before it were lost."""
+    loaded, texts = load(pretraining_run.path), ["[MASK]"] * 2048 + ["the a"]  # a part is answered at once
+    monkeypatch.setattr(LoadedModel, "predictor", None)
+    with pytest.raises(ValueError, match=r"examples\[2048\]: no \[MASK\]"):
+        loaded.predict(texts)
+    file = tmp_path / "texts.txt"
+    file.write_text("\n".join(texts) + "\n")
+    flags = {"run_dir": str(pretraining_run.path), "input_file": str(file)}
+    monkeypatch.setattr(run_prediction, "flag_values", lambda _: flags)
+    with pytest.raises(ValueError, match=r"example 2049: no \[MASK\]"):
+        run_prediction.main()
 
 
 @pytest.mark.long

@@ -160,6 +160,28 @@ def test_a_chosen_temperature_becomes_a_part_of_the_last_layer(family, tmp_path)
     np.testing.assert_array_equal(there.tensors[last].read(), run.tensors[last].read() * 4)
 
 
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("question_answering", {"max_query_length": 5}),
+        ("token_classification", {"doc_stride": 7}),
+        ("sequence_classification", {"long_texts": "windows", "doc_stride": 7}),
+    ],
+)
+def test_a_run_that_could_not_answer_at_its_length_is_not_written(name, settings, tmp_path):
+    run = dataclasses.replace(run_of(made(TASKS[name], settings)), max_seq_length=8)
+    with pytest.raises(ValueError, match="max_seq_length=8 "):
+        write_checkpoint(run, tmp_path / "there", KBERT)
+    assert not (tmp_path / "there").exists()
+
+
+def test_a_number_that_is_the_default_at_the_length_is_no_other_setting(tmp_path):
+    task = made(TASKS["question_answering"], {"doc_stride": 128})
+    write_checkpoint(run_of(task), tmp_path / "there", HUGGING_FACE)
+    read = task_from_checkpoint(read_checkpoint(tmp_path / "there"))
+    assert read.settings_at(read.settings, MAX_SEQ_LENGTH) == task.settings
+
+
 @pytest.mark.parametrize("format", [HUGGING_FACE, GOOGLE])
 def test_what_is_refused_may_be_allowed_and_is_noted(format, tmp_path):
     task = made(TASKS["sequence_classification"], {"threshold": 0.9, "temperature": 2.0})

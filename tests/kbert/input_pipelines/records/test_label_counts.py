@@ -2,11 +2,13 @@
 
 import dataclasses
 import json
+from contextlib import nullcontext
 
 import pytest
 
 from kbert.config import DatasetConfig, to_dict
 from kbert.experiments.labelled_file import LabelledFile
+from kbert.features import Feature
 from kbert.input_pipelines.records.record_folders import LabelledRecords
 from kbert.tasks import TASKS
 from tests.conftest import tiny_finetuning_config
@@ -76,6 +78,16 @@ def test_records_of_other_settings_are_refused(both):
     settings = TASK.read_settings(WINDOWS | {"doc_stride": 4})
     with pytest.raises(ValueError, match=r"made with task_settings\.doc_stride=5, but this run has 4; make"):
         LabelledRecords(directory, TASK, LENGTH, settings=settings)
+
+
+def test_a_default_is_the_number_that_it_stands_for(both):
+    """Records from before `doc_stride` followed the length say 128."""
+    records, squad = both[1], TASKS["question_answering"]
+    records.manifest.features["input_ids"] = Feature("int32", (600,))
+    for number, is_other in ((200, False), (128, True)):
+        settings = squad.read_settings({"doc_stride": number})
+        with pytest.raises(ValueError, match="_stride=200, but this") if is_other else nullcontext():
+            records._require_row_settings(squad, squad.read_settings({}), settings)
 
 
 def test_records_say_which_label_is_positive_unless_the_config_does(both):

@@ -2,6 +2,7 @@
 
 import functools
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from kbert.tasks.question_answering.question_answering import QuestionAnswering
 from kbert.tasks.question_answering.squad_files import Answer, Question
 from kbert.tokenization.text_inputs import TextInputs
 from kbert.tokenization.vocabulary import Vocabulary
+from tests.conftest import tiny_encoder_config
 from tests.kbert.tokenization import reference_offsets
 from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary
 from tests.kbert.tokenization.test_window_packer import reference_is_max_context, reference_spans
@@ -152,6 +154,32 @@ def test_right_answers_that_no_model_could_give_are_counted(doc_stride, are_apar
     assert in_no_window + too_long == len(lost) and in_no_window and too_long
     assert said("come in windows that do not overlap") == (number + 1 if are_apart else 0)
     assert said("are longer than max_query_length=5 tokens, and are cut at the end.") == 1
+
+
+@pytest.mark.parametrize(
+    ("length", "given", "step"), [(128, None, 128), (384, None, 128), (600, None, 200), (600, 128, 128)]
+)
+def test_windows_longer_than_those_of_the_original_take_longer_steps(length, given, step):
+    """ModernBERT's 8,192 tokens in steps of 128 were each read 64 times, and did not fit into memory."""
+    features, _ = features_of([about("no " * 1300)], length, doc_stride=given)
+    assert len(features["input_ids"]) == len(reference_spans(1300, length - 6, step))
+
+
+def test_windows_that_do_not_overlap_are_told_where_questions_are_answered(caplog):
+    model = SimpleNamespace(encoder=SimpleNamespace(config=tiny_encoder_config()))
+    for doc_stride, is_told in ((15, False), (16, True)):
+        task = QuestionAnswering(max_query_length=5, doc_stride=doc_stride)
+        task.serving.signatures(model, text_inputs(24))
+        assert ("no more than doc_stride=16: windows do not overlap" in caplog.text) == is_told
+
+
+def test_the_original_way_to_choose_is_for_evaluations_alone():
+    """A run of RoBERTa with it answered no question."""
+    inputs = TextInputs(bpe_vocabulary([("n", "o")]), 24)
+    task = QuestionAnswering(unanswerable=True, max_query_length=5, reproduce_run_squad=True)
+    assert task.window_maker(inputs)
+    with pytest.raises(ValueError, match="reproduce_run_squad"):
+        task.examples_to_features([about("no")], inputs)
 
 
 def test_many_questions_are_cut_into_parts_that_change_nothing(monkeypatch):
