@@ -54,6 +54,7 @@ REFUSALS = {
     "predict --run_dir={run} --question=x --context=y --text_pair=z": "and no --text_pair",
     "predict --run_dir={run} --text=x --top_k=3": "whose answers have no top_k",
     "predict --run_dir={run} --input_file={none}": "{none} does not exist",
+    "predict --run_dir={run} --input_file={nulls}": "example 2: text is None; expected a text",
     "convert --from={none} --to={made}": "checkpoint {none} does not exist",
     "export --run_dir={none} --model_base_path={made}": "checkpoint {none} does not exist",
     "export --run_dir={run} --model_base_path={made} --checkpoint=9": "has no checkpoint '9'",
@@ -133,9 +134,11 @@ def places(finetuned_run, labelled_files, records_dir, tmp_path_factory):
     folder = tmp_path_factory.mktemp("refused")
     names = {"none": folder / "none", "made": folder / "made", "run": finetuned_run.path}
     names |= {"labelled": labelled_files[0], "texts": folder / "texts.txt", "latin": folder / "latin.csv"}
+    names["nulls"] = folder / "nulls.jsonl"
     names["records"] = records_dir / "train"
     names |= {"train": folder / "train.csv", "pairs": folder / "pairs.csv"}
     names["texts"].write_text("jump the a\n")
+    names["nulls"].write_text('{"text": "jump"}\n{"text": null}\n')
     names["train"].write_text("text,label\n" + "jump the a,loud\nwalk a,quiet\n" * 20)
     names["pairs"].write_text("text,text_pair\njump,walk\n")
     names["latin"].write_bytes(b"text,label\nna\xefve,loud\ncaf\xe9,quiet\n")
