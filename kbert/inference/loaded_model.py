@@ -169,8 +169,8 @@ class LoadedModel(TextAnswers):
     def dataset(self) -> DatasetConfig | None:
         """The `DatasetConfig` by which files of texts are read, see `Files.dataset_of_texts`; None of a
         pretraining and of others' checkpoints."""
-        dataset = getattr(self.run and self.run.config, "dataset", None)
-        return dataset and self.task.files.dataset_of_texts(dataset)
+        dataset, files = getattr(self.run and self.run.config, "dataset", None), self.task.files
+        return files.dataset_of_texts(dataset) if dataset and files else dataset
 
     @property
     def training_config(self) -> TrainingConfig:
