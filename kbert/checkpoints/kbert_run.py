@@ -106,10 +106,8 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, report: Report):
       report: takes every name.
 
     Raises:
-      ValueError: for a model that no task of kbert can represent, and as `Task.check_examples` does for its
-        length, at which it could not answer.
+      ValueError: for a model that no task of kbert can represent.
     """
-    checkpoint.model_task.check_examples([], checkpoint.max_seq_length)
     shapes = checkpoint.shapes
     for name in checkpoint.tensors:
         if name in shapes:

@@ -169,9 +169,9 @@ def test_a_chosen_temperature_becomes_a_part_of_the_last_layer(family, tmp_path)
     ],
 )
 def test_a_run_that_could_not_answer_at_its_length_is_not_written(name, settings, tmp_path):
-    run = dataclasses.replace(run_of(made(TASKS[name], settings)), max_seq_length=8)
+    write_checkpoint(run_of(made(TASKS[name], settings)), tmp_path / "run", KBERT)
     with pytest.raises(ValueError, match="max_seq_length=8 "):
-        write_checkpoint(run, tmp_path / "there", KBERT)
+        kbert.convert(tmp_path / "run", tmp_path / "there", max_position_embeddings=8)
     assert not (tmp_path / "there").exists()
 
 
