@@ -99,8 +99,8 @@ def create_pretraining_data(
             groups = tokenization_stage.text_groups(files)
             if settings.has_pairs and not any(job.tokens.iterdir()):
                 tokenization_stage.check_two_documents(groups, job)
-        if warning := settings.warning():
-            logging.warning(warning)
+        for sentence in settings.warnings():
+            logging.warning("%s", sentence)
         with pool:
             with job.removed_on_wrong_input():
                 blocks, corpus_statistics = tokenization_stage.tokenize_corpus(job, pool, groups)

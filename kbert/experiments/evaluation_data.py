@@ -4,6 +4,7 @@ import contextlib
 
 from absl import logging
 
+from kbert.checkpoints.conversion.untrained_rows import warn_of_positions
 from kbert.config import PretrainingConfig
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.input_pipelines.data_files import shown_source
@@ -109,6 +110,8 @@ def _pretraining_records(loaded, eval_file, input_dir):
     records.require_vocabulary(loaded.source, loaded.vocabulary.describe())
     require_pairing(loaded.task, records)
     records.require_room(loaded.config)
+    trained = loaded.run.trained_positions if loaded.run else None
+    warn_of_positions(loaded.source, loaded.config, trained, records.max_seq_length)
     records.check()
     _warn_of_training_data(loaded.run, records)
     return records

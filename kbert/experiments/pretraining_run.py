@@ -4,10 +4,12 @@ import dataclasses
 
 from absl import logging
 
+from kbert.checkpoints.conversion.untrained_rows import warn_of_positions
 from kbert.config import Devices, PretrainingConfig
 from kbert.experiments.init import Init
 from kbert.experiments.start import Start
 from kbert.experiments.trained_run import log_examples, log_unread_settings, trained_run
+from kbert.files.json_values import shown
 from kbert.input_pipelines.data_files import require_one_batch
 from kbert.input_pipelines.records.dynamic_masks import masking_settings
 from kbert.input_pipelines.records.record_folders import warn_of_trained_records
@@ -50,6 +52,9 @@ def run_pretraining(config: PretrainingConfig, run_dir, phases, vocabulary, init
     for dataset in opened:
         dataset.require_room(config.encoder)
 
+    if not run_to_resume(run_dir):
+        _warn_of_vectors(init.checkpoint, start.pooling)
+        _warn_of_positions(init.checkpoint or run_dir, config.encoder, start, phases)
     if not any(phase.held_out for phase in phases):
         log_unread_settings(config, "eval_input_dir")
     for held_out in {phase.held_out.path: phase.held_out for phase in phases if phase.held_out}.values():
@@ -92,14 +97,36 @@ def _require_batches(config, phases, strategy):
         require_one_batch(phase.train.path, phase.train.num_examples, phase_config.train_batch_size)
 
 
+def _warn_of_vectors(source, pooling):
+    """Warns where a checkpoint makes vectors of texts in its own way, which a pretraining does not record."""
+    if source and pooling and pooling.changes:
+        logging.warning(
+            "%s says how vectors of texts are made: %s. This run keeps none of it: its vectors are the mean "
+            "of all tokens, without prompts (see docs/pretrain_your_own.md, Continued pretraining).",
+            source, shown(pooling.changes),
+        )  # fmt: skip
+
+
+def _warn_of_positions(source, encoder, start, phases):
+    """Warns where a phase trains or evaluates on positions that no text has trained until its end."""
+    longest = 0
+    for phase in phases:
+        longest = max(longest, phase.train.max_seq_length)
+        lengths = [dataset.max_seq_length for dataset in (phase.train, phase.held_out) if dataset]
+        warn_of_positions(source, encoder, start.trained_positions_after(longest), max(lengths))
+
+
 def _log_passes(config, records):
     """Logs how often each phase reads its records, where steps end it and not the time."""
     if config.optimizer.train_minutes:
         return
     for own, dataset in zip(config.phase_configs, records, strict=True):
         steps, number = own.num_train_steps, dataset.num_examples
-        times, path = steps * own.train_batch_size / number, dataset.path
-        logging.info("%d steps read each of the %d examples of %s %.3g times", steps, number, path, times)
+        times, copies = steps * own.train_batch_size / number, dataset.manifest.settings.get("dupe_factor", 1)
+        logging.info(
+            "%d steps read each of the %d examples of %s %.3g times, the text of its corpus %.3g times",
+            steps, number, dataset.path, times, times * copies,
+        )  # fmt: skip
 
 
 def _details(task, phases):

@@ -34,6 +34,7 @@ from tfrecords_tools.corpus.problems import Problems
 from tfrecords_tools.corpus.tokenized_corpus import TokenizedCorpus
 from tfrecords_tools.create_pretraining_data import create_pretraining_data
 from tfrecords_tools.pretraining import sampling_stage, tokenization_stage, writing_stage
+from tfrecords_tools.pretraining.pretraining_settings import PretrainingSettings
 from tfrecords_tools.records.check_records import check_records
 from tfrecords_tools.records.record_text import inconsistencies
 from tfrecords_tools.records.stored_records import read_records
@@ -560,6 +561,16 @@ def test_wrong_settings_are_named_before_any_work(tmp_path, corpus, monkeypatch,
     with pytest.raises(ValueError, match=sentence):
         create_pretraining_data(**arguments | SMALL | settings)
     assert not (tmp_path / "out").exists() and not list(tmp_path.glob("out.unfinished"))
+
+
+def test_settings_that_give_less_than_they_say_are_named():
+    (masks,) = PretrainingSettings(max_predictions_per_seq=18).warnings()
+    assert "long sequences are masked less than asked for" in masks
+    dynamic = {"masking": "dynamic", "pairing": "full_sentences"}
+    (copies,) = PretrainingSettings(**dynamic).warnings()
+    assert copies.startswith("dupe_factor=10 writes the text so many times, but")
+    for settings in ({}, {"masking": "dynamic"}, dynamic | {"dupe_factor": 1}):
+        assert PretrainingSettings(**settings).warnings() == []
 
 
 def test_unfinished_work_outlives_what_is_wrong_in_a_run_that_resumes_it(tmp_path, small_blocks, monkeypatch):

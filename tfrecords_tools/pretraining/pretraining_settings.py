@@ -91,14 +91,20 @@ class PretrainingSettings:
     def _wanted(self):
         return round(self.max_seq_length * self.masked_lm_prob)
 
-    def warning(self) -> str | None:
-        """A sentence when long sequences get fewer masks than asked for, else None."""
+    def warnings(self) -> list[str]:
+        """A sentence for each: long sequences with fewer masks than asked for; copies of the same text."""
+        sentences = []
         if self.max_predictions_per_seq < self._wanted():
-            return (
+            sentences.append(
                 f"max_predictions_per_seq={self.max_predictions_per_seq} is below max_seq_length x "
                 f"masked_lm_prob = {self._wanted()}: long sequences are masked less than asked for."
             )
-        return None
+        if self.masking == "dynamic" and not self.has_pairs and self.dupe_factor > 1:
+            sentences.append(
+                f"dupe_factor={self.dupe_factor} writes the text so many times, but masking='dynamic' draws "
+                f"new masks in every epoch: dupe_factor=1 takes 1/{self.dupe_factor} of the space."
+            )
+        return sentences
 
     @property
     def has_pairs(self) -> bool:

@@ -25,7 +25,7 @@ def warn_of_positions(source, encoder: EncoderConfig, trained: int | None, max_s
         warn_once(
             f"{source}: no text of more than {trained} tokens has trained it, so its positions from "
             f"{trained} on are as they began, and max_seq_length={max_seq_length} reads texts with these. "
-            f"Pretrain it further on records of that length first, or give max_seq_length={trained}."
+            f"Pretrain it further on records of that length first, or keep to max_seq_length={trained}."
         )
 
 

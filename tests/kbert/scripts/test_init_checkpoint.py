@@ -1,12 +1,17 @@
 """--init_checkpoint: training starts from a published model of any format, and says what it did not take."""
 
 import dataclasses
+import json
+import shutil
 
 import numpy as np
 import pytest
 
 from kbert.cli.warn_once import warn_once
 from kbert.config import FrozenConfig, LoraConfig
+from kbert.config.pooling_config import PoolingConfig
+from kbert.experiments import pretraining_run as run_of_pretraining
+from kbert.experiments.evaluation_data import evaluation_data
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.pretraining import pretrain
 from kbert.inference.loading import open_model
@@ -14,6 +19,7 @@ from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config, tiny_pretraining_config
 from tests.kbert.checkpoints import foreign_files
+from tests.kbert.input_pipelines.records import small_records
 from tests.tfrecords_tools import small_corpus
 
 SHAPE = {"vocab_size": len(small_corpus.TOKENS), "max_position_embeddings": 32}
@@ -86,6 +92,23 @@ def test_pretraining_goes_on_from_a_published_model(published, records_dir, tmp_
         np.testing.assert_array_equal(found[name], value, err_msg=name)
 
 
+def test_pretraining_says_that_it_keeps_no_way_to_make_vectors(
+    published, records_dir, tmp_path, starts, caplog
+):
+    source = shutil.copytree(published[1]["hugging_face"], tmp_path / "encoder")
+    kinds = {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"}
+    places = {path: f"sentence_transformers.models.{kind}" for path, kind in kinds.items()}
+    modules = [{"idx": index, "path": path, "type": places[path]} for index, path in enumerate(places)]
+    (source / "modules.json").write_text(json.dumps(modules))
+    foreign_files.edit(source / "1_Pooling" / "config.json", embedding_dimension=8, pooling_mode="cls")
+    config = tiny_pretraining_config(encoder=None)
+    run_of_pretraining._warn_of_vectors(source, PoolingConfig())  # which is what kbert takes anyway
+    assert not caplog.text
+    pretrain(config, tmp_path / "run", records_dir / "train", init_checkpoint=source)
+    said = f"{source} says how vectors of texts are made: {{'mode': 'cls'}}. This run keeps none of it"
+    assert said in caplog.text
+
+
 UNTRAINED = "no text of more than 24 tokens has trained it, so its positions from 24 on are as they began"
 
 
@@ -104,13 +127,27 @@ def test_positions_that_no_text_has_trained_are_named(
     finetune(longer, tmp_path / "long", first, init_checkpoint=init)  # the run goes on
 
 
-def test_positions_are_named_where_a_run_is_asked_for_longer_texts(pretraining_run, tmp_path, caplog):
+def test_positions_are_named_where_a_run_is_asked_for_longer_texts(
+    pretraining_run, records_dir, tmp_path, starts, monkeypatch, caplog
+):
     loaded = open_model(pretraining_run.path)
     warn_once.cache_clear()
     loaded.with_max_seq_length(24)
     assert UNTRAINED not in caplog.text
     loaded.with_max_seq_length(32)
     assert UNTRAINED in caplog.text
+    warn_once.cache_clear()
+    caplog.clear()
+    monkeypatch.setattr(small_records, "LENGTH", 32)
+    small_records.write(tmp_path / "records", [2])
+    evaluation_data(loaded, None, tmp_path / "records")
+    assert UNTRAINED in caplog.text
+    config = tiny_pretraining_config(encoder=None)
+    warn_once.cache_clear()
+    pretrain(
+        config, tmp_path / "run", records_dir / "train", tmp_path / "records", init_checkpoint=loaded.source
+    )
+    assert caplog.text.count(UNTRAINED) == 2
     convert_checkpoint(pretraining_run.path, tmp_path / "longer", max_position_embeddings=40)
     open_model(tmp_path / "longer").with_max_seq_length(40)
     assert f"longer: {UNTRAINED}" in caplog.text

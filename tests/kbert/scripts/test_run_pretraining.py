@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from kbert.cli.warn_once import warn_once
 from kbert.config import PhaseConfig
 from kbert.experiments import pretraining_run
 from kbert.experiments.evaluation import evaluate
@@ -15,7 +16,7 @@ from kbert.input_pipelines.records.record_folders import PretrainingRecords
 from kbert.manifest import read_manifest
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
-from tests.conftest import make_records, tiny_pretraining_config
+from tests.conftest import make_records, tiny_encoder_config, tiny_pretraining_config
 from tests.kbert.input_pipelines.records import small_records
 from tests.kbert.training.run_contents import assert_same_runs
 
@@ -58,13 +59,38 @@ def test_a_run_taken_up_again_sees_the_very_same_masks(text_records, text_run, t
 
 
 def test_how_often_each_phase_reads_its_records_is_said(caplog):
-    records = [SimpleNamespace(num_examples=number, path=f"of_{number}") for number in (100, 8)]
+    corpus = SimpleNamespace(settings={"dupe_factor": 5})
+    records = [
+        SimpleNamespace(num_examples=number, path=f"of_{number}", manifest=corpus) for number in (100, 8)
+    ]
     phases = (PhaseConfig(num_train_steps=6), PhaseConfig(num_train_steps=2))
     config = dataclasses.replace(CONFIG, phases=phases, train_batch_size=4)
     with caplog.at_level("INFO", logger="absl"):
         pretraining_run._log_passes(config, records)
-    said = ["6 steps read each of the 100 examples of of_100 0.24 times"]
-    assert caplog.messages == [*said, "2 steps read each of the 8 examples of of_8 1 times"]
+    said = ["6 steps read each of the 100 examples of of_100 0.24 times, the text of its corpus 1.2 times"]
+    said.append("2 steps read each of the 8 examples of of_8 1 times, the text of its corpus 5 times")
+    assert caplog.messages == said
+
+
+PHASE_LENGTHS = {  # of records and those held out, by phase -> the longest trained so far, the longest read
+    "held out as long as the last phase": ([(24, 32), (32, 32)], [(24, 32)]),
+    "held out as long as each": ([(24, 24), (32, 32)], []),
+    "held out longer than all": ([(24, None), (24, 32)], [(24, 32)]),
+}
+
+
+@pytest.mark.parametrize(("lengths", "expected"), PHASE_LENGTHS.values(), ids=PHASE_LENGTHS)
+def test_positions_that_no_phase_has_trained_yet_are_named(lengths, expected, caplog):
+    def records(length):
+        return length and SimpleNamespace(max_seq_length=length)
+
+    warn_once.cache_clear()
+    phases = [PhaseRecords(*map(records, phase)) for phase in lengths]
+    start = SimpleNamespace(trained_positions_after=lambda longest: longest)
+    pretraining_run._warn_of_positions("run", tiny_encoder_config(), start, phases)
+    assert len(caplog.messages) == len(expected)
+    for message, (trained, read) in zip(caplog.messages, expected, strict=True):
+        assert f"no text of more than {trained} tokens" in message and f"max_seq_length={read}" in message
 
 
 def test_held_out_records_that_are_masked_in_another_way_are_other_data(tmp_path):
