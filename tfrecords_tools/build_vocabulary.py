@@ -17,6 +17,7 @@ from typing import Annotated, Literal
 from absl import flags, logging
 
 from kbert.bounds import Bounds
+from kbert.checkpoints import formats
 from kbert.checkpoints.hugging_face import tokenizer as tokenizer_files
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
@@ -79,8 +80,8 @@ class Flags:
       ascii_alphabet: keep every ASCII letter, digit and punctuation mark, whether it occurs or not.
       user_defined_tokens: words to add to the vocabulary unchanged: separated by commas, or a file with one
         word per line.
-      merge_into: a vocab.txt to extend, or the folder of a model, whose casing and rules for words are
-        followed too; its ids stay.
+      merge_into: a vocab.txt to extend, or the folder or name of a model, whose casing and rules for words
+        are followed too; its ids stay.
       merge_slots: where `merge_into` puts new tokens. unused: they replace [unused] tokens, and the model
         keeps its size. append: they follow at the end, up to `vocab_size`, and the embedding table has to
         grow.
@@ -227,7 +228,7 @@ def _base_vocabulary(settings: Flags) -> Vocabulary | None:
             f"--{meaningless[0]} has no meaning with --merge_into and --merge_slots={settings.merge_slots}: "
             "the existing vocabulary determines it; leave the flag out."
         )
-    casing, path = FLAGS["do_lower_case"], Path(settings.merge_into)
+    casing, path = FLAGS["do_lower_case"], formats.local_path(settings.merge_into)
     vocab_file, folder = (None, path) if path.is_dir() else (path, None)
     vocabulary = read_source(vocab_file, folder, casing.value if casing.present else None)
     return require_wordpiece(vocabulary, "--merge_into")

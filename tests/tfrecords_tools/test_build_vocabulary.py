@@ -4,6 +4,7 @@ import pytest
 from absl import flags
 from absl.testing import flagsaver
 
+from kbert.checkpoints.hugging_face import hub
 from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
 from kbert.tokenization.vocabulary import Vocabulary, read_pieces
 from tests.kbert.tokenization import reference_tokenizer
@@ -194,16 +195,18 @@ def test_unused_tokens_make_room_and_no_id_moves(run_main, old_file, capsys):
     assert "before" in printed and "unknown tokens: 0.0000% before, 0.0000% now" in printed
 
 
-def test_new_tokens_are_of_the_rules_of_the_models_folder(run_main, old_file):
+@pytest.mark.parametrize("by_name", [True, False])
+def test_new_tokens_are_of_the_rules_of_the_models_folder(run_main, old_file, monkeypatch, by_name):
     folder = old_file.parent
     base = Vocabulary.from_file(old_file, True, strip_accents=False)
     (folder / "model").mkdir()
     write_tokenizer(folder / "model", base.with_tokens([*base.tokens, "ö", "##ö"]))
     (folder / "corpus.txt").write_text("Größe\n" * 5)
+    monkeypatch.setattr(hub, "find_model", {"org/model": folder / "model"}.get)
     run_main(
         f"--input_files={folder / 'corpus.txt'}",
         f"--output_file={folder / 'merged.txt'}",
-        f"--merge_into={folder / 'model'}",
+        f"--merge_into={'org/model' if by_name else folder / 'model'}",
         "--user_defined_tokens=öl",
     )
     assert {"öl", "größe"} <= set(read_pieces(folder / "merged.txt"))

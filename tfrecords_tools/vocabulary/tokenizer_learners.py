@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from absl import logging
+
 from kbert.cli.progress import Progress, activity
 from kbert.tokenization.base_vocabulary import ROBERTA_TOKENS, BaseVocabulary
 from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS, BytePairVocabulary
@@ -139,8 +141,16 @@ def learn_tokenizer(
     lines = (line for part in ([first], lines) for line in part)
     with activity(f"learning {vocab_size:,} tokens"):
         if kind == "bpe":
-            return learn_bpe(lines, vocab_size, min_frequency), problems
-        return learn_unigram(lines, vocab_size), problems
+            vocabulary: BaseVocabulary = learn_bpe(lines, vocab_size, min_frequency)
+        else:
+            vocabulary = learn_unigram(lines, vocab_size)
+    if len(vocabulary) < vocab_size:
+        logging.warning(
+            "The corpus gives only %d tokens, but %d were asked for. Use more text, or ask for vocab_size="
+            "%d.",
+            *(len(vocabulary), vocab_size, len(vocabulary)),
+        )
+    return vocabulary, problems
 
 
 def unknown_share(vocabulary: BaseVocabulary, files: list[Path], text_format: TextFormat) -> float:

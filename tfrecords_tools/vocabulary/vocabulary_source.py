@@ -31,7 +31,8 @@ def read_source(
       vocab_file: the vocab.txt of a WordPiece vocabulary.
       tokenizer: instead of `vocab_file`: a folder with tokenizer files (WordPiece, byte-level BPE,
         SentencePiece), as Hugging Face, sentence-transformers and kbert vocab write them, or of Google's
-        TF1, Model Garden, TF Hub or KerasHub; or a run, an export, a folder of records.
+        TF1, Model Garden, TF Hub or KerasHub; or a run, an export, a folder of records; or a model's name,
+        such as hf://org/name or bert-base-uncased.
       do_lower_case: with `vocab_file`: lower-case texts and drop accents, umlauts, vowel signs and all other
         combining marks; true by default. In Python, None is refused where the tokens prove that they are
         cased.
@@ -58,7 +59,7 @@ def read_source(
             "do_lower_case has no effect on a tokenizer, whose files say it; leave it out, or write it into "
             "the tokenizer_config.json of a folder that kbert did not write."
         )
-    return read_folder(Path(str(tokenizer)), allow_unmatched)
+    return read_folder(formats.local_path(tokenizer), allow_unmatched)
 
 
 def read_folder(folder: Path, allow_unmatched: Sequence[str] | str = ()) -> BaseVocabulary:
@@ -68,7 +69,9 @@ def read_folder(folder: Path, allow_unmatched: Sequence[str] | str = ()) -> Base
       ValueError: for a folder without one, or with files that are broken or contradict each other.
     """
     if not folder.is_dir():
-        raise ValueError(f"tokenizer={folder} is no folder; give the one that holds the tokenizer's files.")
+        raise ValueError(
+            f"tokenizer={folder} is no folder; give the one of the tokenizer's files, or hf://org/name."
+        )
     for parent in filter(None, (folder, version_folder(folder))):
         for file in (parent / name for name in _DESCRIPTIONS):
             description = read_json_object(file).get("vocabulary") if file.is_file() else None

@@ -14,7 +14,12 @@ from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS
 from kbert.tokenization.tokenizer import build_tokenizer
 from tests.places import REPOSITORY
 from tfrecords_tools.corpus.documents import TextFormat
-from tfrecords_tools.vocabulary.tokenizer_learners import learn_bpe, learn_unigram, unknown_share
+from tfrecords_tools.vocabulary.tokenizer_learners import (
+    learn_bpe,
+    learn_tokenizer,
+    learn_unigram,
+    unknown_share,
+)
 
 # Many words occur equally often: that is where order could be left to chance.
 WORDS = [f"{a}{b}{c}" for a in "abcdefg" for b in "aeiou" for c in "lmnrst"]
@@ -31,6 +36,16 @@ def test_special_tokens_are_robertas_and_the_size_is_the_wanted(kind):
     assert vocabulary.mask_id == SIZES[kind] - 1
     if kind == "bpe":
         assert vocabulary.tokens[4:260] == BYTE_CHARACTERS
+
+
+@pytest.mark.parametrize("kind", LEARN)
+def test_fewer_tokens_than_asked_for_are_said(kind, tmp_path, caplog):
+    file = tmp_path / "corpus.txt"
+    file.write_text("\n".join(LINES))
+    for size in (SIZES[kind], 5000):
+        vocabulary, _ = learn_tokenizer(kind, [file], TextFormat(), size, min_frequency=2)
+        said = f"The corpus gives only {len(vocabulary)} tokens, but {size} were asked for"
+        assert (said in caplog.text) is (size == 5000)
 
 
 def test_rare_pairs_are_not_merged():

@@ -5,6 +5,8 @@ import json
 
 import pytest
 
+from kbert.checkpoints import formats
+from kbert.checkpoints.hugging_face import hub
 from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
@@ -81,6 +83,13 @@ def test_a_folder_says_its_casing_and_a_vocabulary_is_read_with_any(folder):
         ValueError, match="leave it out, or write it into the tokenizer_config.json of a folder that kbert"
     ):
         read_source(None, folder, do_lower_case=False)
+
+
+@pytest.mark.parametrize("name", ["bert-base-uncased", "hf://org/model"])
+def test_the_name_of_a_model_is_as_good_as_its_folder(folder, monkeypatch, name):
+    monkeypatch.setattr(hub, "find_model", {"bert-base-uncased": folder}.get)
+    monkeypatch.setitem(formats._DOWNLOADS, hub.SCHEME, {"hf://org/model": folder}.get)
+    assert read_source(None, name).tokens == small_corpus.TOKENS
 
 
 CASED = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "A", "a", "##a"]
