@@ -195,6 +195,7 @@ def encoder_for_checkpoint(encoder: EncoderConfig | None, checkpoint: BertCheckp
     if differing:
         raise ValueError(
             f"the config's encoder is not that of init_checkpoint={checkpoint.source}: "
-            f"{'; '.join(differing)}. Leave `encoder` out to take the checkpoint's."
+            f"{'; '.join(differing)}. Leave `encoder` out to take the checkpoint's; kbert convert "
+            "--max_position_embeddings=N writes it with more positions."
         )
     return encoder

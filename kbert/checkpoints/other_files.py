@@ -88,18 +88,28 @@ _OTHERS = (
         (pattern, "an archive", "unpack it, and give the folder of the model that it holds")
         for pattern in ("*.zip", "*.tar", "*.tar.gz", "*.tgz")
     ),
+    *(
+        (
+            pattern,
+            "a checkpoint as programs of PyTorch save it in training (Composer, fairseq, Lightning)",
+            "write it in Hugging Face's format: by the program's converter, such as ModernBERT's "
+            "convert_to_hf.py, or in Python by save_pretrained of the class of transformers",
+        )
+        for pattern in ("*.pt", "*.pth", "*.ckpt")
+    ),
 )
 
+_SCALED_POSITIONS = "its rotary positions that are scaled for long texts"
 # model_type of transformers -> what kbert lacks. The families are those that people ask for.
 _LACKING = {
     "albert": "layers that share their weights",
     "camembert": "its numbering of SentencePiece's pieces",
     "deberta": "attention that reads distances apart from content",
     "deberta-v2": "attention that reads distances apart from content",
-    "gte": "its mix of rotary positions and post-norm layers",
+    "gte": _SCALED_POSITIONS,
     "mobilebert": "its bottleneck layers",
-    "new": "its mix of rotary positions and post-norm layers",  # gte-base-en-v1.5, gte-multilingual-base
-    "nomic_bert": "its mix of rotary positions and post-norm layers",
+    "new": _SCALED_POSITIONS,  # gte-base-en-v1.5, gte-multilingual-base
+    "nomic_bert": "the SiLU of its feed-forward layers",
     "xlnet": "attention in two streams",
 }
 

@@ -121,7 +121,9 @@ def _complete_config(config, start):
     if config.max_seq_length > encoder.max_position_embeddings:
         raise ValueError(
             f"max_seq_length={config.max_seq_length} is more than the encoder's "
-            f"max_position_embeddings={encoder.max_position_embeddings}."
+            f"max_position_embeddings={encoder.max_position_embeddings}; choose a smaller one. A "
+            f"checkpoint gets more positions by kbert convert --max_position_embeddings="
+            f"{config.max_seq_length}, random weights by the config."
         )
     warn_of_positions(
         start.details["init_checkpoint"], encoder, start.trained_positions, config.max_seq_length

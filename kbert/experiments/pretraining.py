@@ -131,6 +131,7 @@ def _phase_paths(name, paths, number):
     if len(paths) != number:
         raise ValueError(
             f"{name} was given {len(paths)} time(s), but the config has {number} phase(s); give it once for "
-            "each, in order."
+            "each, in order. Several corpora of one phase are one folder: kbert pretraining-data "
+            "--input_files='wiki/*,books/*'."
         )
     return paths

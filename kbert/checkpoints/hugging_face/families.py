@@ -261,6 +261,7 @@ def find_architecture(checkpoint: BertCheckpoint) -> str:
     if family.heads and not classes:
         raise ValueError(
             f"{checkpoint.source} has an encoder as {family.name}'s, and kbert has no class of it for the "
-            f"task {checkpoint.task!r}; keep it as a run (--format=kbert)."
+            f"task {checkpoint.task!r}; keep it as a run (--format=kbert), or write the encoder alone "
+            "(--encoder_only)."
         )
     return classes[0] if classes else name

@@ -129,8 +129,9 @@ class PretrainingRecords(RecordFolder):
         if self.max_seq_length > encoder.max_position_embeddings:
             raise ValueError(
                 f"{self.directory} has max_seq_length={self.max_seq_length}, but the encoder has only "
-                f"max_position_embeddings={encoder.max_position_embeddings}; make shorter records, or raise "
-                "max_position_embeddings."
+                f"max_position_embeddings={encoder.max_position_embeddings}; make shorter records, or more "
+                f"positions: a checkpoint gets them by kbert convert --max_position_embeddings="
+                f"{self.max_seq_length}, random weights by the config."
             )
         size = self.manifest.vocabulary["size"]
         if size > encoder.vocab_size:

@@ -433,6 +433,10 @@ WRONG = {
     "ONNX in its folder": (beside("onnx/model.onnx"), "onnx/model.onnx is an ONNX graph"),
     "LiteRT": (beside("model_float32.tflite"), "is a LiteRT file, which answers texts.*: load the run"),
     "GGUF": (beside("model-Q4_K_M.gguf"), "is a file of llama.cpp.*: give the model's safetensors"),
+    "Composer's": (
+        beside("ep0-ba10-rank0.pt"),
+        "is a checkpoint as programs of PyTorch save it in training .*: write it in Hugging Face's format",
+    ),
     "Keras's weights": (beside("weights.h5"), "is weights that Keras saved: .* call it tf_model.h5"),
     "PyTorch's weights": (
         alone("pytorch_model.bin", "bert_config.json"),

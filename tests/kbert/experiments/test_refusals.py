@@ -161,11 +161,14 @@ PRETRAINING = {
     "names of nothing": ({}, {"allow_unmatched": "cls.*"}, r"^allow_unmatched=cls.\* is for tensors of a ch"),
     "no encoder": ({"encoder": None}, {}, "names no encoder: give init_checkpoint"),
     "a small table": ({"encoder": SMALL}, {}, "vocabulary has 22 tokens, but the encoder's vocab_size is 9"),
-    "few positions": ({"encoder": SHORT}, {}, "has only max_position_embeddings=20; make shorter records"),
+    "few positions": (
+        {"encoder": SHORT}, {},
+        "has only max_position_embeddings=20; make shorter records, or .*convert --max_position_embed.*=24,",
+    ),
     "a swapped vocabulary": ({}, {"input_dir": "other"}, "is not the vocabulary that was written"),
     "another vocabulary": ({}, {"eval_input_dir": "other"}, "was not made with the vocabulary of"),
     "another casing": ({}, {"do_lower_case": False}, "^do_lower_case=False, but the vocabulary of train"),
-    "records of one phase": (PHASES, {}, r"given 1 time\(s\), but the config has 2 phase\(s\)"),
+    "records of one phase": (PHASES, {}, r"given 1 time\(s\), but .* 2 phase\(s\); .*--input_files='wiki"),
     "no whole parts of packed rows in the second phase": (
         {"padding": "pack", "packed_rows": 6} | TWO_PARTS, UNREAD | {"input_dir": ["train", "train"]},
         "packed_rows=6 is not divisible by the 2 replicas x gradient_accumulation_steps=2; choose a multiple",

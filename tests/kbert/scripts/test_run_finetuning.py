@@ -34,7 +34,8 @@ def test_a_run_records_all_that_its_users_need(finetuned_run, pretraining_run, l
 REFUSED = {
     "another encoder": (
         {"encoder": tiny_encoder_config(num_hidden_layers=3)},
-        "num_hidden_layers (3 here, 1 there). Leave `encoder` out to take the checkpoint's.",
+        "num_hidden_layers (3 here, 1 there). Leave `encoder` out to take the checkpoint's; "
+        "kbert convert --max_position_embeddings=N writes it with more positions.",
     ),
     "large batch": (
         {"train_batch_size": 64},

@@ -276,7 +276,7 @@ REFUSED = {
         ROBERTA | {"vocabulary": BPE},
         "hugging_face",
         "",
-        "has an encoder as Roberta's, and kbert has no class of it for the task 'pretraining'",
+        "has an encoder as Roberta's, and kbert has no class of it for the task 'pretr.*--encoder_only",
     ),
     "a mix of ModernBERT and BERT": (
         "encoder",

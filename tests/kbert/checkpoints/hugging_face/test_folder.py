@@ -295,7 +295,7 @@ WRONG = {
     ),
     "another model type": (
         lambda folder: edit_config(folder, architectures=None, model_type="new"),
-        "is of model_type 'new'; kbert lacks its mix of rotary positions and post-norm layers",
+        "is of model_type 'new'; kbert lacks its rotary positions that are scaled for long texts",
     ),
     "contradicting types": (
         lambda folder: edit_config(folder, model_type="distilbert"),
