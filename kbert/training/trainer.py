@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import gc
 import itertools
 import math
 import random
@@ -130,6 +131,7 @@ def train(task: Task, config: TrainingConfig, plan: Plan, run: RunDirectory, str
       ValueError: when the batch size is not divisible by the number of replicas, when there are checkpoints
         but none can be read, or when the texts of a batch do not fit into `packed_rows`.
     """
+    gc.collect()  # a trainer holds itself, and would keep its weights and moments beside those of this one
     fits = naming_full_memory("the training", _smaller_steps(task))
     with StopSignal().listening() as stop, raising_own_errors(), _own_random_numbers(), fits:
         return Trainer(task, config, plan, run, strategy, stop).run_phases()

@@ -1,10 +1,12 @@
 """Stops and resumes, with a model of one weight: they do not ask what is trained."""
 
 import dataclasses
+import gc
 import os
 import re
 import shutil
 import signal
+import weakref
 
 import keras
 import pytest
@@ -17,6 +19,7 @@ from kbert.runs import checkpoint
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from kbert.training.measuring.progress import TrainingProgress
+from kbert.training.trainer import Trainer
 from tests.kbert.training import one_weight
 from tests.kbert.training.run_contents import assert_same_runs, numbers, signal_after_call
 
@@ -236,3 +239,23 @@ def test_what_a_training_would_lose_of_a_model_is_refused(change, sentence, tmp_
     with pytest.raises(ValueError, match=re.escape(sentence)):
         train(tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+def test_a_training_does_not_share_the_memory_with_the_one_before(tmp_path, monkeypatch):
+    """Also where Python does not look for cycles meanwhile."""
+    made, initialize = [], Trainer.__init__
+
+    def noting(self, *arguments):
+        assert not any(reference() for reference in made)
+        made.append(weakref.ref(self))
+        initialize(self, *arguments)
+
+    monkeypatch.setattr(Trainer, "__init__", noting)
+    gc.disable()
+    try:
+        for name in ("first", "second"):
+            train(tmp_path / name, num_steps=2)
+    finally:
+        gc.enable()
+    assert len(made) == 2
