@@ -63,14 +63,16 @@ def convert(
         target, overwrite, inputs=[path for path in (source, vocab_file) if path is not None]
     )
     if config is not None:
+        require(
+            takes_pairs is None and not encoder_only,
+            "config says what the model answers: leave out takes_pairs and encoder_only.",
+        )
         _require_run("config", format)
         require_no_config(formats.local_path(source), config)
         config = config_with_settings(FinetuningConfig, config, {})
     checkpoint = formats.read_checkpoint(source, do_lower_case, allow_unmatched)
     if encoder_only:
         checkpoint = checkpoint.encoder_alone()
-    if config is not None:
-        checkpoint = file_settings.with_file_settings(checkpoint, config, file=None)
     if takes_pairs is not None:
         _require_pairs(checkpoint, takes_pairs, format)
         checkpoint = dataclasses.replace(checkpoint, takes_pairs=takes_pairs)
@@ -80,6 +82,8 @@ def convert(
         checkpoint = fewer
     if max_position_embeddings is not None:
         checkpoint = resizing.with_positions(checkpoint, max_position_embeddings)
+    if config is not None:
+        checkpoint = file_settings.with_file_settings(checkpoint, config, file=None)
     if vocab_file is not None:
         own = require_wordpiece(checkpoint.vocabulary, "--vocab_file")
         vocabulary = own.with_tokens(read_pieces(vocab_file), str(vocab_file))

@@ -15,8 +15,8 @@ _UNSEEN = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f
 
 
 def in_one_form(text: str) -> str:
-    """A text in Unicode's form NFKC, without characters that nobody sees: what looks the same is the same."""
-    return text if text.isascii() else unicodedata.normalize("NFKC", _UNSEEN.sub("", text))
+    """A text in Unicode's form NFC, without characters that nobody sees: what looks the same is the same."""
+    return text if text.isascii() else unicodedata.normalize("NFC", _UNSEEN.sub("", text))
 
 
 def as_read(text: str, fold: Callable[[str], str] = str.casefold) -> str:

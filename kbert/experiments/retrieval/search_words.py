@@ -11,15 +11,19 @@ from kbert.tokenization.character_classes import IDEOGRAPHS, UNSPACED_LETTERS, i
 _MARKS = "".join(sign for sign in map(chr, range(1 << 16)) if unicodedata.category(sign)[0] == "M")
 _UNSPACED = f"[{in_python(UNSPACED_LETTERS + IDEOGRAPHS)}]"
 _RUN = re.compile(f"{_UNSPACED}+")
+_BREAK = "\u200b"  # between words that no blank parts, in Khmer and Thai
 # Letters and digits, with the accents and vowel signs of theirs; of scripts without blanks one letter alone.
 WORD = rf"[\w{_MARKS}]{{2,}}|(?<!\S)(?=\w){_UNSPACED}(?!\S)"
 
 
 def with_blanks(text: str) -> str:
-    """The text `in_one_form`, with blanks around each two characters that follow each other, or one that
-    stands alone, in scripts that write none between words: what Lucene's CJKAnalyzer makes of Chinese."""
+    """The text in Unicode's form NFKC, with blanks around each two characters that follow each other, or one
+    that stands alone, in scripts that write none between words: what Lucene's CJKAnalyzer makes of Chinese.
+    """
 
     def words(run):
         return f" {' '.join(map(''.join, itertools.pairwise(run[0]))) or run[0]} "
 
-    return _RUN.sub(words, in_one_form(text))
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", in_one_form(text.replace(_BREAK, " ")))
+    return _RUN.sub(words, text)

@@ -134,7 +134,7 @@ class InBatchTask(EmbeddingTask):
         self.files.require_scores(examples, dataset)
         spans = [max(example.teacher_scores) - min(example.teacher_scores) for example in examples]
         if np.quantile(spans, _MOST_ROWS) <= 1:
-            low, *_, high = sorted(examples[0].teacher_scores)
+            low, *_, high = sorted(examples[int(np.argmin(spans))].teacher_scores)
             warn_once(
                 "in nearly all training examples the teacher's scores are at most 1 apart, such as "
                 f"{low:g} and {high:g}: from shares or cosines the model learns that all texts of a row fit "

@@ -23,7 +23,6 @@ from kbert.tasks.files import ROW_SETTINGS, Files
 from kbert.tasks.token_classification.conll_files import (
     DOCUMENT_MARK,
     FileSentence,
-    label_column,
     read_conll,
 )
 from kbert.tasks.token_classification.json_sentences import read_json_sentences
@@ -161,14 +160,13 @@ class TaggedFiles(Files):
 
 
 def _are_words(lines, dataset):
-    """Whether lines are CoNLL columns: several, of as many cells, each with a label in its column."""
-    names, position = dataset.column_names, label_column(dataset)
+    """Whether lines are CoNLL columns: several, of as many cells, and a column that has labels alone."""
     lines = [line for line in lines if line.strip() and not line.startswith(("#", DOCUMENT_MARK))]
     cells = [line.split() for line in lines]
-    return len(cells) > 1 and all(
-        len(row) == len(names or cells[0]) > 1 and (row[position] in dataset.labels or is_tag(row[position]))
-        for row in cells
-    )
+    if len(cells) < 2 or len({*map(len, cells)}) > 1:
+        return False
+    _, *columns = zip(*cells, strict=True)
+    return any(all(cell in dataset.labels or is_tag(cell) for cell in column) for column in columns)
 
 
 def read_tagged_sentences(

@@ -63,12 +63,13 @@ def test_two_texts_in_the_other_order_are_trained_on(files):
     assert shared_rows(rows, [example("a 0", f"b {number}") for number in range(1, 20)]) is None
 
 
-@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
 def test_what_looks_the_same_reads_the_same_in_every_form_of_unicode(form):
     for text in ("Café über Ｗ１", "Việt Nam", "カﾞ"):
         assert as_read(unicodedata.normalize(form, text)) == as_read(text)
     assert as_read("co\u00adoperate\u200b, \ufeffmen\u2060", str) == "cooperate, men"
-    assert as_read("cafe") != as_read("café") and as_read(text := "plain words") is text
+    assert as_read("10⁶") != as_read("106") and as_read("cafe") != as_read("café")
+    assert as_read(text := "plain words") is text
 
 
 def test_blanks_tell_no_texts_apart_and_capitals_may_be_what_a_label_is_about():
