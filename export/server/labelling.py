@@ -64,16 +64,25 @@ def read_examples(inputs) -> tuple[list[Example], bool]:
     return [_texts(example) for example in inputs], False
 
 
-def require_one_reading(model, inputs) -> None:
-    """Refuses two texts in a list: to text-embeddings-inference a pair, to transformers' pipelines two texts.
+def several_texts(model, inputs):
+    """What `read_examples` takes for a list of texts that are no pair: so many texts, as in transformers'
+    pipelines; other inputs as they are.
 
-    A model of pairs alone leaves no doubt.
+    Two texts are a pair to text-embeddings-inference. A model of pairs alone, or of texts alone, leaves no
+    doubt.
+
+    Raises:
+      RequestError: two texts may be either.
     """
-    if isinstance(inputs, list) and _is_example(inputs) and len(inputs) == 2 and _signature(model, _TEXT):
+    are_texts = isinstance(inputs, list) and all(isinstance(text, str) for text in inputs)
+    if not are_texts or len(inputs) < 2 or (len(inputs) == 2 and not _signature(model, _TEXT)):
+        return inputs
+    if len(inputs) == 2 and _signature(model, _PAIR):
         raise invalid(
             'inputs: two texts in a list may be a pair or two texts; send [["one", "two"]] or [["one"], '
             '["two"]].'
         )
+    return [[text] for text in inputs]
 
 
 def is_object_of_texts(value) -> bool:

@@ -35,7 +35,8 @@ from .vertex_routes import VertexRoutes
 
 _BACKLOG = 1024  # connections that the system holds until they are accepted
 _WARM_UP_SECONDS = 600.0
-_IDLE_SECONDS = 75  # between two requests of a connection
+# Between two requests of a connection: above Google Cloud's load balancers, which send into one for 600 s.
+_IDLE_SECONDS = 620
 _LIMITS = Limits()
 # A name stands in paths, and in a docker line: no quotes. One like the hub's has a slash.
 _NAME = re.compile(r"(?!.{101})[\w.-]*[\w-][\w.-]*(/[\w.-]*[\w-][\w.-]*)?")

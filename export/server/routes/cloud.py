@@ -9,7 +9,7 @@ from fastapi import FastAPI, Response
 from kbert.tasks.sparse_embedding.sparse_serving import INDICES
 
 from ..json_body import parse_object
-from ..labelling import gives_labels, is_object_of_texts, require_one_reading
+from ..labelling import gives_labels, is_object_of_texts, several_texts
 from ..request import Request
 from ..service import Service
 from ..vertex_routes import VertexRoutes
@@ -74,6 +74,6 @@ def answered(service: Service, own: Request, document: dict, in_rows: bool = Fal
     if service.model.gives_token_vectors:
         return json_answer(embedded_by_token(service, own, EmbedAllFields.of(document)))
     if gives_labels(service.model):
-        require_one_reading(service.model, inputs)
+        document = document | {"inputs": several_texts(service.model, inputs)}
         return json_answer(labelled(service, own, PredictFields.of(document), in_rows))
     return predicted(service, own, document)

@@ -116,6 +116,11 @@ def test_the_rest_of_a_head_that_waits_behind_requests_is_not_late(asked, tmp_pa
         assert statuses_of(received(connection)) == [200] * 3
 
 
+def test_an_idle_connection_outlives_those_of_google_clouds_load_balancers(server):
+    """They send a request into one that was idle for 600 s; of one that is being closed they answer 502."""
+    assert server._rest.config.timeout_keep_alive > 600
+
+
 @pytest.mark.parametrize(
     ("sent", "later"),
     [(GOOD, b"\r\n"), (GOOD.replace(b"localhost", b"evil.example")[:-5], GOOD[-5:])],

@@ -1,11 +1,14 @@
 """Labels with their scores, and one path for every request: text-embeddings-inference's and SageMaker's."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import kbert
+from export.gate.saved_model_session import RequestError
+from export.server.labelling import several_texts
 from export.server.running import DevelopmentServer
 from kbert.encoder import BertEncoder
 from kbert.tasks import TASKS
@@ -110,11 +113,40 @@ def test_one_path_takes_every_request(labels, vectors, ranking):
         assert ranking[0].post(path, ranked) == ranking[0].post("/rerank", ranked)
         rows = {"instances": [TEXT]}
         assert labels[0].post(path, rows) == labels[0].post("/v1/models/org/loud:predict", rows)
-        status, answer = labels[0].post(path, {"inputs": [TEXT, OTHER]})
-        assert status == 400 and "two texts in a list may be a pair or two texts" in answer["error"]
+        for texts in ([TEXT, OTHER], [TEXT, OTHER, TEXT]):
+            rows = {"inputs": [[text] for text in texts], "top_k": 1}
+            several = {"inputs": texts, "parameters": {"top_k": 1}}
+            assert labels[0].post(path, several) == labels[0].post("/predict", rows)
         status, answer = labels[0].post(path, {"inputs": TEXT, "raw_score": True})
         assert status == 400 and "did you mean raw_scores?" in answer["error"]
     assert labels[0].rest("GET", "/ping") == (200, {"status": "ok"})
+
+
+def test_a_list_of_texts_is_a_pair_where_a_pair_is_answered():
+    """Hugging Face's clients and containers send a batch of a classifier as a list of texts."""
+
+    def model(*answered):
+        shapes = {"probabilities": 2, "logits": 2, "label": 1}
+        ranks = {name: SimpleNamespace(dim=[0] * rank) for name, rank in shapes.items()}
+        outputs = {name: SimpleNamespace(tensor_shape=shape) for name, shape in ranks.items()}
+        signatures = {str(inputs): SimpleNamespace(inputs=inputs, outputs=outputs) for inputs in answered}
+        return SimpleNamespace(signatures=signatures)
+
+    texts, pairs = ("text",), ("text", "text_pair")
+    for answered, number, expected in (
+        ([texts], 2, [["a"], ["a"]]),
+        ([texts], 3, [["a"]] * 3),
+        ([texts, pairs], 3, [["a"]] * 3),
+        ([pairs], 2, ["a", "a"]),
+        ([pairs], 3, [["a"]] * 3),
+        ([texts], 1, ["a"]),
+        ([texts], 0, []),
+    ):
+        assert several_texts(model(*answered), ["a"] * number) == expected, (answered, number)
+    for inputs in ("a", [["a"]], [["a", "b"], "c"], None, {"text": "a"}):
+        assert several_texts(model(texts), inputs) == inputs
+    with pytest.raises(RequestError, match="two texts in a list may be a pair or two texts"):
+        several_texts(model(texts, pairs), ["a", "b"])
 
 
 @pytest.mark.long
