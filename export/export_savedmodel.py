@@ -21,6 +21,7 @@ from kbert.cli import script
 from kbert.cli.closing_output import define_json_flag, print_result
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import activity
+from kbert.config.vectors_config import BY_HAND
 from kbert.files.json_file import read_json
 from kbert.files.output_path import require_local
 from kbert.files.version_folders import LAST_VERSION, version_folder, version_number
@@ -102,6 +103,7 @@ def export_savedmodel(
     with activity("reading the model"):
         model = serving_model.ServingModel(source, precision, attention, dimensions)
         name = served_name(base)
+    _warn_of_prompts(model)
     if text_ops == "core" and model.loaded.vocabulary.kind == "sentencepiece":
         raise ValueError(
             f"text_ops=core: {model.loaded.source} has a SentencePiece model, which needs the ops of "
@@ -126,6 +128,13 @@ def export_savedmodel(
         _write_about(aside, model, report, warm_up, name, version)
     size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
     return {"path": str(target), "version": version} | report | {"bytes": size}
+
+
+def _warn_of_prompts(model):
+    """Warns of prompts that no signature puts before a text."""
+    pooling, signatures = model.task.pooling, model.signatures.keys()
+    if pooling is not None and not any({name, f"prompt_{name}"} & signatures for name in pooling.prompts):
+        pooling.warn_of_named_prompts(BY_HAND)
 
 
 def _warm_up(directory, name, serving_model, examples, session, with_measurements) -> dict:
@@ -192,9 +201,8 @@ def write_with_assets(directory, serving_model):
         "vocabulary": loaded.vocabulary.describe(),
         "run": str(serving_model.checkpoint),
     }
-    pooling = serving_model.task.pooling
-    if pooling is not None and pooling.prompts:
-        about |= {"prompts": dict(pooling.prompts), "default_prompt_name": pooling.default_prompt_name}
+    if serving_model.task.pooling is not None:
+        about |= serving_model.task.pooling.prompt_settings
     write_json(about, extra / ABOUT_FILE)
 
 

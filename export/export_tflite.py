@@ -27,6 +27,7 @@ from kbert.cli.closing_output import define_json_flag, print_result
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import activity
 from kbert.config import FinetuningConfig, config_with_settings
+from kbert.config.vectors_config import BY_HAND
 from kbert.extras import require
 from kbert.files.output_path import check_output_folder, other_files, require_free_folder
 from kbert.files.whole_file import whole_folder, write_json, write_text
@@ -112,6 +113,8 @@ def export_tflite(
     requests.check_task(source)
     lengths = requests.checked_lengths(max_seq_lengths, source, several=not (mediapipe or tokenizer_inside))
     _warn_of_long_texts(source, lengths[-1])
+    if source.task.pooling is not None:
+        source.task.pooling.warn_of_named_prompts(BY_HAND)
     if mediapipe:
         requests.check_mediapipe(source, lengths)
     if tokenizer_inside:
@@ -136,12 +139,17 @@ def export_tflite(
 def _about(source, task, lengths, reports) -> dict:
     """kbert.json: what a program on the phone needs to know."""
     keys = ("bytes", "crc32", "agreement", "max_difference")
-    return TASKS.to_record(task) | {
-        "max_seq_length": lengths[-1],
-        "lengths": list(lengths),
-        "vocabulary": source.reading.vocabulary.describe(),
-        "files": {name: {key: report[key] for key in keys} for name, report in reports.items()},
-    }
+    prompts = {} if task.pooling is None else task.pooling.prompt_settings
+    return (
+        TASKS.to_record(task)
+        | prompts
+        | {
+            "max_seq_length": lengths[-1],
+            "lengths": list(lengths),
+            "vocabulary": source.reading.vocabulary.describe(),
+            "files": {name: {key: report[key] for key in keys} for name, report in reports.items()},
+        }
+    )
 
 
 def _check_output_dir(output_dir, source, overwrite):

@@ -43,7 +43,8 @@ def prompt_for(model: ServedModel, prompt_name: str | None = None, input_type: s
 
     Args:
       model: has `prompts`, and may say which is the default.
-      prompt_name: which prompt; None for the default.
+      prompt_name: which prompt; None for the default. "query" and "document" are as an `input_type` where the
+        model has no prompt of that name.
       input_type: what the texts are. Where a model has no prompts, all are alike; those of a task may have
         none.
 
@@ -53,6 +54,8 @@ def prompt_for(model: ServedModel, prompt_name: str | None = None, input_type: s
     prompts = model.prompts
     if prompt_name is not None and input_type is not None:
         raise invalid("prompt_name and input_type both choose a prompt; send one of them.")
+    if prompt_name in TEXT_TASKS and prompt_name not in prompts:
+        prompt_name, input_type = None, prompt_name
     if input_type is not None and any(prompts.values()):
         task = INPUT_TYPES.get(input_type.lower())
         if prompts.get(input_type) or (task is None and input_type in prompts):
@@ -63,8 +66,7 @@ def prompt_for(model: ServedModel, prompt_name: str | None = None, input_type: s
         alike = [word for word, meant in INPUT_TYPES.items() if meant == task and prompts.get(word)]
         if alike and not any(map(prompts.get, TASK_PROMPTS[task])):
             return _answered(model, alike[0])
-        name = _known(model).prompt_name(task)
-        return _answered(model, model.default_prompt_name if name is None else name)
+        return _task_prompt(model, task)
     name = model.default_prompt_name if prompt_name is None else prompt_name
     if name is not None and name not in (*prompts, *TEXT_TASKS):
         raise invalid(f"prompt_name={shown(name)}; the model has {_listed(prompts)}.")
@@ -73,12 +75,15 @@ def prompt_for(model: ServedModel, prompt_name: str | None = None, input_type: s
 
 def prompts_of_ranking(model: ServedModel) -> tuple[Prompt, Prompt]:
     """The prompts of a query and of the texts that it ranks: those made for it, otherwise the default."""
-    query, document = (prompt_for(model, _known(model).prompt_name(task)) for task in TEXT_TASKS)
+    query, document = (_task_prompt(model, task) for task in TEXT_TASKS)
     return query, document
 
 
-def _known(model: ServedModel) -> VectorsConfig:
-    return VectorsConfig(prompts=model.prompts, default_prompt_name=model.default_prompt_name)
+def _task_prompt(model: ServedModel, task: str) -> Prompt:
+    """The prompt that `embed` and `rank` put before texts of a task."""
+    known = VectorsConfig(prompts=model.prompts, default_prompt_name=model.default_prompt_name)
+    name = known.prompt_name(task)
+    return _answered(model, model.default_prompt_name if name is None else name)
 
 
 def _answered(model: ServedModel, name: str | None) -> Prompt:

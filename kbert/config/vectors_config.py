@@ -9,8 +9,10 @@ from kbert.cli.warn_once import warn_once
 from kbert.files.json_values import shown
 
 TEXT_TASKS = ("query", "document")  # what a text is asked about as; for each of them a prompt of that name
-# The prompts of each task: the first that a model has.
+# The names of each task's prompts: the first whose prompt is not empty stands before a text.
 TASK_PROMPTS = {"query": ("query",), "document": ("document", "passage", "corpus")}
+BY_HAND = "put the one that says what a text is before it yourself; kbert.json has them"
+_IN_PYTHON = 'ask in Python, by rank or kbert.load(...).embed(texts, task="document") or prompt_name'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,9 +83,11 @@ class VectorsConfig:
         """The name of the prompt before texts of a task; None for the default one.
 
         Args:
-          task: "query", "document" or None. A model that has prompts for neither takes its default for both;
-            a warning says so where its prompts have other names, such as "search_query".
-          name: of a prompt, if the caller names one.
+          task: "query", "document" or None. A model that has prompts for neither takes its default for both.
+            A warning says so where a text is read without a prompt and one of another name may be meant for
+            it, such as "search_query".
+          name: of a prompt, if the caller names one. "query" and "document" may be named of every model: they
+            are the tasks where it has no prompts of these names.
 
         Raises:
           ValueError: for another task, and where both are given.
@@ -100,31 +104,47 @@ class VectorsConfig:
             f"task={shown(task)} and prompt_name={shown(name)} both choose a prompt; give one of them.",
         )
         if task is None:
-            return name
+            if name is None or name not in TEXT_TASKS or name in self.prompts or not self.prompts:
+                return name
+            task = name
         known = [own for names in TASK_PROMPTS.values() for own in names if own in self.prompts]
-        if self.named_prompts and not any(map(self.prompts.get, known)):
+        own_names = [own for own in TASK_PROMPTS[task] if own in known]
+        # The first that is not empty, otherwise the first.
+        chosen = max(own_names, key=lambda own: bool(self.prompts[own]), default=task if known else None)
+        if not self.prompt(chosen):
+            self._warn_of_other_names(task)
+        return chosen
+
+    def _warn_of_other_names(self, task: str):
+        """Warns once, of prompts that may be meant for a task: by their names, or where all have others."""
+        known = {own for names in TASK_PROMPTS.values() for own in names}
+        others = [name for name, prompt in self.prompts.items() if prompt and name not in known]
+        alike = [name for name in others if any(own in name.lower() for own in TASK_PROMPTS[task])]
+        if candidates := alike or (not any(map(self.prompts.get, known)) and others):
             warn_once(
-                f"The model has the prompts {shown(self.named_prompts)}, but none for a query or a document: "
-                "queries and documents are read without a prompt. Name one by prompt_name, or rename them "
-                "where the model keeps its prompts."
+                f"The model has the prompts {shown(candidates)}, but none for a {task}: each {task} is read "
+                "without a prompt. Name one by prompt_name, or rename them where the model keeps its prompts."
             )
-        if not known:
-            return None
-        return next((own for own in TASK_PROMPTS[task] if own in known), task)
 
     @property
     def named_prompts(self) -> list[str]:
         """The names of prompts that stand before a text where they are asked for; none beside a default."""
         return [] if self.prompt() else [name for name, prompt in self.prompts.items() if prompt]
 
-    def warn_of_named_prompts(self):
-        """Warns once, of `named_prompts`, where texts are read and none can be named."""
+    def warn_of_named_prompts(self, way: str = _IN_PYTHON):
+        """Warns once, of `named_prompts`, where texts are read and none can be named; `way`: what to do."""
         if self.named_prompts:
             warn_once(
                 f"No prompt stands before the texts, but the model has {', '.join(self.named_prompts)}: for "
-                "the vectors that a search compares, and how similar they are, ask in Python, by rank or "
-                'kbert.load(...).embed(texts, task="document") or prompt_name.'
+                f"the vectors that a search compares, and how similar they are, {way}."
             )
+
+    @property
+    def prompt_settings(self) -> dict:
+        """The prompts and the name of the default one, ready for JSON; nothing where there are none."""
+        if not self.prompts:
+            return {}
+        return {"prompts": dict(self.prompts), "default_prompt_name": self.default_prompt_name}
 
 
 def warn_of_written_prompts(prompt: str, texts: Sequence[str]):

@@ -9,10 +9,11 @@ from types import SimpleNamespace
 import pytest
 from fastapi.routing import APIRoute
 
+from export.gate.saved_model_session import RequestError
 from export.server.gate import require_key
 from export.server.limits import Limits
 from export.server.metrics import Metrics
-from export.server.prompts import prompt_for
+from export.server.prompts import prompt_for, prompts_of_ranking
 from export.server.rest_api import make_app
 from export.server.running import DevelopmentServer
 from export.server.unpacking import BodyRefused, unpacked
@@ -239,11 +240,29 @@ def test_a_prompt_of_the_name_that_a_client_sends_comes_first():
         assert {prompt_for(model, input_type=word).text for word in words} == {expected}
     model.prompts = {"search_query": "q: ", "passage": "d: "}
     assert {name: prompt_for(model, input_type=name).text for name in others} == others
+    assert [prompt_for(model, name).text for name in ("query", "document")] == ["q: ", "d: "]
     model.prompts = {
         "query": "",
         "document": "",
     }  # sentence-transformers 5 writes it
     assert prompt_for(model, input_type="clustering").text == ""
+
+
+def test_the_name_of_a_task_without_such_a_prompt_is_the_task():
+    model = SimpleNamespace(name="m", prompts={}, default_prompt_name=None, counts_prompts=True)
+    assert prompt_for(model, "query").text == ""
+    model.prompts = {"query": "q: ", "document": "", "passage": "p: "}
+    assert prompt_for(model, "document").text == ""  # is there, though empty
+    words = ("document", "passage", "search_document", "retrieval.passage")
+    assert {prompt_for(model, input_type=word).text for word in words} == {"p: "}
+    assert [prompt.text for prompt in prompts_of_ranking(model)] == ["q: ", "p: "]
+    del model.prompts["document"]
+    assert prompt_for(model, "document").text == "p: "
+    model.prompts = {"query": "q: ", "search_document": "d: "}
+    assert prompt_for(model, "document").text == "d: "
+    assert [prompt.text for prompt in prompts_of_ranking(model)] == ["q: ", ""]  # as in `rank`, which warns
+    with pytest.raises(RequestError, match='prompt_name="passage"; the model has the prompts query, search'):
+        prompt_for(model, "passage")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from kbert.config.dense_config import DenseConfig
 from kbert.config.pooling_config import PoolingConfig
 from kbert.encoder import BertEncoder
 from kbert.features import PACKED_POSITIONS
+from kbert.files.json_values import shown
 from kbert.input_pipelines.packing import pack
 from kbert.layers.sequence_pooling import SequencePooling
 from kbert.tasks import TASKS
@@ -127,22 +128,54 @@ def test_ranked_texts_have_the_prompts_of_queries_and_documents(text_inputs, cap
 
 
 @pytest.mark.parametrize(
-    ("prompts", "default", "is_said"),
+    ("prompts", "default", "said"),
     [
-        ({"search_query": "q: ", "search_document": "d: "}, None, True),
-        ({"search_query": "q: ", "query": "", "document": ""}, None, True),  # as sentence-transformers adds
-        ({"search_query": "q: "}, "search_query", False),
-        ({"query": "q: ", "sts": "s: "}, None, False),
-        ({"query": "", "document": ""}, None, False),
+        (
+            {"search_query": "q: ", "search_document": "d: "},
+            None,
+            {"query": ["search_query"], "document": ["search_document"]},
+        ),
+        (
+            {"search_query": "q: ", "query": "", "document": ""},  # as sentence-transformers adds
+            None,
+            {"query": ["search_query"], "document": ["search_query"]},
+        ),
+        ({"query": "q: ", "search_document": "d: "}, None, {"document": ["search_document"]}),
+        ({"query": "q: ", "retrieval.passage": "d: "}, "query", {"document": ["retrieval.passage"]}),
+        ({"a_query": "q: ", "sts": "s: "}, None, {"query": ["a_query"], "document": ["a_query", "sts"]}),
+        ({"search_query": "q: "}, "search_query", {}),
+        ({"query": "q: ", "sts": "s: "}, None, {}),
+        ({"query": "q: ", "document": "", "passage": "p: "}, None, {}),
+        ({"query": "", "document": ""}, None, {}),
+        ({}, None, {}),
     ],
 )
-def test_prompts_of_other_names_than_a_task_are_said(prompts, default, is_said, caplog):
+@pytest.mark.parametrize("named", [False, True])
+def test_prompts_of_other_names_than_a_task_are_said(prompts, default, said, named, caplog):
+    """Also of the task's name where the model has no prompt of it."""
+    warn_once.cache_clear()
     pooling = PoolingConfig(prompts=prompts, default_prompt_name=default)
     pooling.prompt_name(None)
     assert not caplog.text
-    pooling.prompt_name("query")
-    pooling.prompt_name("document")
-    assert caplog.text.count("none for a query or a document") == is_said
+    for task in ("query", "document"):
+        caplog.clear()
+        if named and task in prompts:
+            assert pooling.prompt_name(None, task) == task and not caplog.text
+            continue
+        pooling.prompt_name(*(None, task) if named else (task, None))
+        sentence = f"The model has the prompts {shown(said.get(task))}, but none for a {task}:"
+        assert (sentence in caplog.text) == bool(caplog.text) == (task in said)
+
+
+def test_a_prompt_that_is_not_empty_comes_first():
+    """sentence-transformers 5 adds an empty `document` to an E5 that was loaded with its two prompts."""
+    pooling = PoolingConfig(prompts={"query": "q: ", "document": "", "passage": "p: "})
+    assert pooling.prompt_name("document") == "passage"
+    assert pooling.prompt_name(None, "document") == "document"
+    pooling = PoolingConfig(prompts={"query": "q: ", "passage": "p: "})
+    assert pooling.prompt_name(None, "document") == pooling.prompt_name("document") == "passage"
+    assert PoolingConfig(prompts={"query": "q: "}).prompt_name(None, "document") == "document"
+    assert PoolingConfig(prompts={"query": "", "passage": ""}).prompt_name("document") == "passage"
 
 
 @pytest.mark.parametrize("task", ["cosine_similarity", "sparse_embedding"])

@@ -1,0 +1,54 @@
+"""Exports of models whose prompts have to be named: what they say, and where programs find the prompts."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from export import export_savedmodel, export_tflite
+from kbert.cli.warn_once import warn_once
+from kbert.config.pooling_config import PoolingConfig
+from kbert.config.token_vectors_config import TokenVectorsConfig
+from kbert.tasks import TASKS
+from tests.kbert.inference.random_model import random_task_model
+
+NAMED = {"query": "q: ", "document": ""}
+SAID = "No prompt stands before the texts, but the model has query:"
+
+
+@pytest.mark.parametrize(
+    ("task", "pooling", "signatures", "is_said"),
+    [
+        ("encoder", PoolingConfig(prompts=NAMED), {"ids"}, True),
+        ("encoder", PoolingConfig(prompts=NAMED, default_prompt_name="query"), {"prompt_document"}, False),
+        ("encoder", PoolingConfig(prompts=NAMED, include_prompt=False), {"prompt_query"}, False),
+        ("late_interaction", TokenVectorsConfig(prompts=NAMED), {"query", "document"}, False),
+        ("sequence_regression", None, {"ids"}, False),
+    ],
+)
+def test_prompts_that_no_signature_has_are_said(task, pooling, signatures, is_said, caplog):
+    warn_once.cache_clear()
+    model = SimpleNamespace(
+        task=SimpleNamespace(name=task, pooling=pooling), signatures=dict.fromkeys(signatures)
+    )
+    export_savedmodel._warn_of_prompts(model)
+    assert (SAID in caplog.text and "kbert.json has them" in caplog.text) == is_said
+
+
+def test_a_program_on_a_phone_finds_the_prompts():
+    vocabulary = SimpleNamespace(describe=dict)
+    source = SimpleNamespace(reading=SimpleNamespace(vocabulary=vocabulary))
+    task = TASKS["encoder"]("mean")
+    assert "prompts" not in export_tflite._about(source, task, (16,), {})
+    about = export_tflite._about(source, task.with_pooling(PoolingConfig(prompts=NAMED)), (16,), {})
+    assert (about["prompts"], about["default_prompt_name"]) == (NAMED, None)
+    assert TASKS.recorded(about).pooling.prompts == NAMED
+
+
+def test_files_for_phones_say_that_programs_put_prompts_before_texts(tmp_path, monkeypatch, caplog):
+    warn_once.cache_clear()
+    pooling = PoolingConfig("mean", prompts=NAMED)
+    loaded = random_task_model(TASKS["encoder"]("mean").with_pooling(pooling), own_pooling=pooling)
+    monkeypatch.setattr(export_tflite.comparison_data, "comparison_data", None)  # before its work
+    with pytest.raises(TypeError):
+        export_tflite.export_tflite(loaded, tmp_path / "litert")
+    assert SAID in caplog.text
