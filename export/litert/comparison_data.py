@@ -100,10 +100,18 @@ def _text_rows(source, eval_file, text_inputs):
     return ComparisonData(f"{len(texts)} texts of {eval_file}", rows, texts=[(text,) for text in texts])
 
 
-def _fixed_rows(task, text_inputs):
+def full_rows(task, text_inputs) -> ComparisonData:
+    """Rows of FIXED_TEXTS, each repeated until no padding is left."""
+    length = text_inputs.max_seq_length
+    data = _fixed_rows(task, text_inputs, least_words=length)  # a word has a token or more
+    return data._replace(name=f"{len(FIXED_TEXTS)} fixed texts, repeated to {length} tokens")
+
+
+def _fixed_rows(task, text_inputs, least_words=1):
     in_pairs = len(task.serving.inputs) == 2 and task.texts_per_example == 1
     repeats = -(-task.texts_per_example // len(FIXED_TEXTS))
-    texts = [task.default_prompt + text for text in FIXED_TEXTS * repeats]
+    long = [" ".join([text] * -(-least_words // len(text.split()))) for text in FIXED_TEXTS]
+    texts = [task.default_prompt + text for text in long * repeats]
     texts_by_input = [texts, texts[::-1]]
     rows = _as_arrays(text_inputs(*map(tf.constant, texts_by_input if in_pairs else texts_by_input[:1])))
     # An example of several texts takes them in turn, as many examples as there are whole ones.

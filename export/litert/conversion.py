@@ -13,6 +13,7 @@ from kbert.files.full_disk import naming_full_disk
 from kbert.tasks.signatures.signature import Signature
 
 from ..saved_model import write_saved_model
+from .flatbuffer import in_order
 from .token_table import with_row_scales
 
 INT8 = "dynamic_int8"
@@ -58,7 +59,8 @@ def converted(
     """Converts functions.
 
     Args:
-      functions: name of a signature -> (function, what it takes).
+      functions: name of a signature -> (function, what it takes). The tensors of a graph have this order; its
+        outputs stand in the order of their names.
       quantization: as for `convert_to_litert`.
       custom_ops: whether ops that are not built into LiteRT may stay, for the caller to check.
     """
@@ -85,6 +87,8 @@ def converted(
             if missing:
                 reason = f"the model needs ops that the stock LiteRT library does not have: {missing}"
             raise ValueError(f"{reason}; nothing was exported.") from None
+        inputs = {name: [spec.name for spec in specs] for name, (_, specs) in functions.items()}
+        content = in_order(content, inputs)
         return with_row_scales(content, _tables(path)) if quantization == INT8 else content
 
 

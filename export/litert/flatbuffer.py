@@ -1,7 +1,7 @@
 """A LiteRT file as objects of its schema: its ops, and writing it with weights where phones want them."""
 
 import collections
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 
 import flatbuffers
 import numpy as np
@@ -53,6 +53,31 @@ def checked_ops(content: bytes, name: str, custom_ops: Collection[str] = ()) -> 
             "exported."
         )
     return ops
+
+
+def in_order(content: bytes, inputs: Mapping[str, Sequence[str]]) -> bytes:
+    """The same file; its graphs take their inputs in this order and give their outputs in that of the names.
+
+    Flutter, React Native and Swift know tensors by their places alone. The converter has an order of its own.
+
+    Args:
+      content: the file.
+      inputs: name of a signature -> the names of its inputs.
+    """
+    ordered = bytearray(content)
+    model = schema.Model.GetRootAs(ordered)
+    for signature in map(model.SignatureDefs, range(model.SignatureDefsLength())):
+        graph = model.Subgraphs(signature.SubgraphIndex())
+        input_numbers = _tensors(signature.Inputs, signature.InputsLength())
+        output_numbers = _tensors(signature.Outputs, signature.OutputsLength())
+        graph.InputsAsNumpy()[:] = [input_numbers[name] for name in inputs[signature.SignatureKey().decode()]]
+        graph.OutputsAsNumpy()[:] = [output_numbers[name] for name in sorted(output_numbers)]
+    return bytes(ordered)
+
+
+def _tensors(named, number: int) -> dict[str, int]:
+    """name -> the tensor's number, of a signature's inputs or outputs."""
+    return {tensor.Name().decode(): tensor.TensorIndex() for tensor in map(named, range(number))}
 
 
 def write_model(model: schema.ModelT, size: int) -> bytes:

@@ -789,6 +789,22 @@ _EXPORTS = (
         "export/litert/test_token_table.py::test_a_scale_for_each_row",
     ),
     _fault(
+        "LiteRT: ids and segments change places", "in_order",
+        "lambda original: lambda content, inputs: content",
+        "export/litert/test_flatbuffer.py",
+    ),
+    _fault(
+        "LiteRT: what a length answers is not looked at", "_answer_full",
+        "lambda original: lambda model, expected, inputs: expected.by_ids",
+        "export/test_export_tflite.py::test_each_length_is_asked_with_texts_that_need_it",
+    ),
+    _fault(
+        "a prompt that is empty comes before one that is not", "VectorsConfig.prompt_name",
+        "lambda original: lambda self, task, name=None: "
+        "task if task in self.prompts else original(self, task, name)",
+        "kbert/tasks/similarity/test_embedding_model.py::test_a_prompt_that_is_not_empty_comes_first",
+    ),
+    _fault(
         "texts that pairs with scores lack are compared", "_without_missing_texts",
         "lambda original: lambda task, features, examples: features",
         "export/litert/test_comparison_data.py::test_of_pairs_with_scores_no_negatives_are_compared",

@@ -244,6 +244,29 @@ def test_a_file_with_other_answers_is_not_left_behind(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("kind", ["float32", "dynamic_int8"])
+def test_each_length_is_asked_with_texts_that_need_it(
+    exported, finetuned_run, labelled_files, tmp_path, monkeypatch, kind
+):
+    """Each is a graph of its own: short texts do not show that a long one is wrong."""
+
+    class WrongWhereItIsFull(LiteRTModel):
+        def run(self, inputs, length):
+            is_wrong = length == MAX_SEQ_LENGTH and inputs["input_mask"].all()
+            return {
+                name: values[:, ::-1] if is_wrong else values
+                for name, values in super().run(inputs, length).items()
+            }
+
+    content = (exported[1] / f"model_{kind}.tflite").read_bytes()
+    monkeypatch.setattr(measured_export, "convert_to_litert", lambda *_: content)
+    monkeypatch.setattr(measured_export, "LiteRTModel", WrongWhereItIsFull)
+    options = {"eval_file": labelled_files[1], "min_agreement": 0.8}
+    with pytest.raises(ValueError, match=f"12 fixed texts, repeated to {MAX_SEQ_LENGTH} tokens"):
+        export_tflite(finetuned_run, tmp_path / "model", [kind], LENGTHS, **options)
+    assert not list(tmp_path.iterdir())
+
+
 def test_refusals_leave_nothing(finetuned_run, run_with_nan, pretraining_run, tmp_path, monkeypatch):
     shutil.copytree(finetuned_run.path, tmp_path / "run", ignore=shutil.ignore_patterns("step-*"))
     empty = tmp_path / "empty.tsv"

@@ -7,7 +7,7 @@ import pytest
 
 import kbert
 from export.litert.comparison import compare, compute_metrics, predict_rows
-from export.litert.comparison_data import FIXED_TEXTS, comparison_data
+from export.litert.comparison_data import FIXED_TEXTS, comparison_data, full_rows
 from export.litert.from_text.other_reading import texts_by_row
 from export.litert.litert_source import to_litert_source
 from kbert.checkpoints.kbert_run import describe_run, with_trained, write_kbert_run
@@ -17,6 +17,7 @@ from kbert.experiments.labelled_file import LabelledFile
 from kbert.features import LABEL_FEATURE
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
+from kbert.tokenization.text_inputs import TextInputs
 from tests.kbert.inference.random_model import random_task_model
 
 
@@ -65,6 +66,8 @@ def test_fixed_texts_have_the_shape_of_the_task(finetuned_run):
         assert data.rows["input_ids"].shape == shape, task.name
         assert bool(data.rows["segment_ids"].any()) == in_pairs, task.name
         assert (data.rows["input_mask"][..., 0] == 1).all()
+        full = full_rows(task, TextInputs(kbert.load(finetuned_run.path).vocabulary, 16))
+        assert full.rows["input_ids"].shape == shape and full.rows["input_mask"].all()
         rows, alone = np.prod(shape[:-1]), [(text,) for text in FIXED_TEXTS * 2]
         if task.serving.row_texts:  # else no text answers by itself
             texts = list(zip(FIXED_TEXTS, FIXED_TEXTS[::-1], strict=True)) if in_pairs else alone

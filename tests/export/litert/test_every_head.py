@@ -6,8 +6,9 @@ import pytest
 import kbert
 from export.litert.comparison import keras_answers
 from export.litert.conversion import convert_to_litert
-from export.litert.flatbuffer import checked_ops
+from export.litert.flatbuffer import checked_ops, read_model
 from export.litert.litert_model import LiteRTModel
+from kbert.features import ENCODER_INPUTS
 from kbert.files.whole_file import write_json
 from kbert.tasks import TASKS
 from tests.export.litert.litert_rows import rows_for
@@ -58,6 +59,7 @@ def test_the_file_gives_what_keras_gives(name, tmp_path, caplog):
     path.write_bytes(content)
     model = LiteRTModel(path, loaded.vocabulary)
     assert model.outputs == OUTPUTS[name] and model.lengths == (12,)
+    require_order(content, ENCODER_INPUTS, sorted(OUTPUTS[name]))
 
     batch = rows_for(task, loaded.vocabulary, 12)
     answer = keras_answers(task, loaded.model, loaded.text_inputs, "random")
@@ -73,6 +75,19 @@ def test_the_file_gives_what_keras_gives(name, tmp_path, caplog):
     assert same.dtype == bool and same.ndim == 1 and same.all()
     assert not task.serving.same_answers({n: -v for n, v in found.items()}, expected, batch).all()
     check_loaded_file(path, loaded, caplog)
+
+
+def require_order(content, inputs, outputs):
+    """Flutter, React Native and Swift take tensors by their places, and the ids are all of one type."""
+    model = read_model(content)
+    (signature,) = model.signatureDefs
+    graph = model.subgraphs[signature.subgraphIndex]  # the loops of an LSTM have others
+    for places, named, expected in (
+        (graph.inputs, signature.inputs, inputs),
+        (graph.outputs, signature.outputs, outputs),
+    ):
+        names = {tensor.tensorIndex: tensor.name.decode() for tensor in named}
+        assert [names[index] for index in places] == list(expected)
 
 
 def check_loaded_file(path, loaded, caplog):

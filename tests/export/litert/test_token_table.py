@@ -50,6 +50,9 @@ def ask(content, length, name):
 
 def test_every_row_keeps_its_size_in_every_length(looked_up):
     content = convert_to_litert(looked_up, [4, 12], "dynamic_int8")
+    for graph in read_model(content).subgraphs:
+        names = [graph.tensors[index].name.decode() for index in graph.inputs]
+        assert all(own in name for own, name in zip(ENCODER_INPUTS, names, strict=True)), names
     for length in (4, 12):
         found, expected = ask(content, length, f"length_{length}")
         apart = np.abs(found - expected).max(axis=1) / np.abs(expected).max(axis=1)
