@@ -21,8 +21,9 @@ from .from_text.text_files import FilesWithTokenizer, MediaPipeFiles
 from .litert_model import LiteRTModel
 
 _THREADS = 2  # while answering the rows of the comparison
-# Full rows may differ from Keras so many times as much as the others. They repeat themselves, so that near ties
-# are usual, and int8 is less exact on long ones (MPNet, 384 tokens: 2.8 times). A wrong graph is far off.
+# Full rows may differ from Keras so many times as much as the others. They repeat themselves, so that near
+# ties are usual, and int8 is less exact on long ones (2.8 times, MPNet, 384 tokens). A wrong graph is far
+# off.
 _MOST_OF_FULL = 6
 # Of the measured calls, with XNNPACK, LiteRT's default on CPUs.
 _MEASURED_THREADS = (1, 2)
