@@ -54,9 +54,10 @@ def run_finetuning(
     # Open the data; then the checkpoint, which takes far longer. Check that they go together.
     data = data or open_data(config, paths, run_dir)
     num_train_steps = _num_train_steps(config, data.train)
-    settings = TASKS[config.task].read_settings(config.task_settings)
+    task_class = TASKS[config.task]
+    settings = task_class.settings_at(task_class.read_settings(config.task_settings), config.max_seq_length)
     labels_of = None if config.dataset.labels else data.train.path
-    new_task = TASKS[config.task].from_dataset(data.dataset, settings, labels_of)
+    new_task = task_class.from_dataset(data.dataset, settings, labels_of)
     new_task = new_task.for_training(data.train.count_labels)
     start = Start(config, init, run_dir, new_task)
     task = new_task.with_pooling(start.pooling).with_activation(start.activation)
