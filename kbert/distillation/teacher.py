@@ -10,6 +10,7 @@ from kbert.checkpoints.formats import read_checkpoint, require_checkpoint
 from kbert.checkpoints.model_variables import model_shapes, part_shapes
 from kbert.cli.warn_once import warn_once
 from kbert.config import DistillationConfig, EncoderConfig
+from kbert.config.vectors_config import TEXT_TASKS
 from kbert.files.json_values import shown
 from kbert.tasks import TASKS
 
@@ -146,11 +147,11 @@ class Teacher:
 
 
 def _prompts(vectors) -> dict:
-    """The prompts that are not empty, by name; "default" for that of texts without a name."""
+    """What stands before a query, a document and any other text, where that is not empty."""
     if vectors is None:
         return {}
-    named = {name: prompt for name, prompt in vectors.prompts.items() if prompt}
-    return named | ({"default": vectors.prompt()} if vectors.prompt() else {})
+    read = {task or "text": vectors.prompt(vectors.prompt_name(task)) for task in (*TEXT_TASKS, None)}
+    return {kind: prompt for kind, prompt in read.items() if prompt}
 
 
 def read_teacher(config: DistillationConfig, do_lower_case=None, allow_unmatched=()) -> Teacher:

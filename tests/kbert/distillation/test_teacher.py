@@ -111,10 +111,12 @@ def test_prompts_of_a_teacher_that_the_student_does_not_have_are_said(caplog):
         DistillationConfig(soft_label_weight=0, hidden_weight=1),
     )
     without, prompted = PoolingConfig(prompts={"query": ""}), PoolingConfig(prompts={"query": "query: "})
+    alike = PoolingConfig(prompts={"query": "query: ", "document": "", "clustering": "c: "})
     teacher = random_teacher(ranking().with_pooling(None), calm())
     for theirs, own, number in (
         (None, None, 0),
         (prompted, prompted, 0),
+        (alike, prompted, 0),
         (prompted, without, 1),
         (None, prompted, 2),
     ):
