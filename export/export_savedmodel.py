@@ -195,7 +195,7 @@ def write_with_assets(directory, serving_model):
     extra.mkdir(exist_ok=True)
     loaded.vocabulary.write_files(extra)
     write_labels(serving_model.labels, extra)
-    about = TASKS.to_record(serving_model.task) | {
+    about = TASKS.to_record(serving_model.task, loaded.max_seq_length) | {
         "labels": list(serving_model.labels),
         "max_seq_length": loaded.max_seq_length,
         "vocabulary": loaded.vocabulary.describe(),

@@ -141,7 +141,7 @@ def _about(source, task, lengths, reports) -> dict:
     keys = ("bytes", "crc32", "agreement", "max_difference")
     prompts = {} if task.pooling is None else task.pooling.prompt_settings
     return (
-        TASKS.to_record(task)
+        TASKS.to_record(task, lengths[-1])
         | prompts
         | {
             "max_seq_length": lengths[-1],

@@ -51,7 +51,8 @@ def _with_config(checkpoint, config):
     if task_class.checkpoint.has_labels:
         checkpoint = dataclasses.replace(checkpoint, labels=_labels(checkpoint, dataset.labels))
         dataset = dataclasses.replace(dataset, labels=checkpoint.labels)
-    task = task_class.from_dataset(dataset, task_class.read_settings(config.task_settings))
+    settings = task_class.settings_at(task_class.read_settings(config.task_settings), config.max_seq_length)
+    task = task_class.from_dataset(dataset, settings)
     recorded = RecordedTask(
         task_config=task.with_pooling(checkpoint.pooling).with_activation(checkpoint.activation).get_config(),
         dataset=dataset,

@@ -4,6 +4,7 @@ import importlib
 from collections import UserDict
 from typing import Any
 
+from kbert.config.plain_values import to_dict
 from kbert.files.near_names import did_you_mean
 
 
@@ -35,9 +36,17 @@ class TaskTable(UserDict):
             raise ValueError(f"task={name!r} is not known.{hint} Tasks: {', '.join(self)}.")
         return name
 
-    def to_record(self, task) -> dict:
-        """The entries of run.json from which `recorded` makes a task again."""
-        return {"task": task.name, "task_config": task.get_config()}
+    def to_record(self, task, max_seq_length: int | None = None) -> dict:
+        """The entries of run.json, and of an export's kbert.json, from which `recorded` makes a task again.
+
+        Args:
+          task: the task.
+          max_seq_length: of an export, whose readers know no defaults that follow it, see `settings_at`.
+        """
+        config = task.get_config()
+        if max_seq_length:
+            config |= to_dict(task.settings_at(task.settings, max_seq_length))
+        return {"task": task.name, "task_config": config}
 
     def recorded(self, details: dict):
         """The task of a run, made from its run.json.
