@@ -30,7 +30,7 @@ class StoppedBySignal(Exception):
     """Training was stopped by a signal, with everything saved. `exit_code` is 128 + the signal's number.
 
     Args:
-      signal_number: 15 (SIGTERM, exit code 143) or 2 (Ctrl-C, exit code 130).
+      signal_number: such as 15 (SIGTERM, exit code 143) or 2 (Ctrl-C, exit code 130).
       message: where training stopped and how to continue it; it follows "stopped by SIGTERM".
     """
 
@@ -117,7 +117,7 @@ def _second_signal_ends_at_once(before):
         count = 0
         # The bytes are the signals' numbers, see signal.set_wakeup_fd; none come when the socket is closed.
         while number := receiver.recv(1):
-            count += number[0] in _SIGNALS
+            count += number[0] in before
             if count == 2 and number[0] in fatal and not ended.wait(_SECONDS_TO_END):
                 os.write(2, _AT_ONCE.encode())
                 os._exit(128 + number[0])

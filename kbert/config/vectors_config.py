@@ -107,19 +107,30 @@ class VectorsConfig:
             if name is None or name not in TEXT_TASKS or name in self.prompts or not self.prompts:
                 return name
             task = name
-        known = [own for names in TASK_PROMPTS.values() for own in names if own in self.prompts]
-        own_names = [own for own in TASK_PROMPTS[task] if own in known]
-        # The first that is not empty, otherwise the first.
-        chosen = max(own_names, key=lambda own: bool(self.prompts[own]), default=task if known else None)
+        chosen = self._choose(task)
         if not self.prompt(chosen):
             self._warn_of_other_names(task)
         return chosen
+
+    @property
+    def prompts_of_tasks(self) -> dict[str, str]:
+        """What stands before a query, a document, and any other text ("text")."""
+        return {task: self.prompt(self._choose(task)) for task in TEXT_TASKS} | {"text": self.prompt()}
+
+    def _choose(self, task: str) -> str | None:
+        """The name of the prompt of a task, as `prompt_name` gives it."""
+        known = [own for names in TASK_PROMPTS.values() for own in names if own in self.prompts]
+        own_names = [own for own in TASK_PROMPTS[task] if own in known]
+        # The first that is not empty, otherwise the first.
+        return max(own_names, key=lambda own: bool(self.prompts[own]), default=task if known else None)
 
     def _warn_of_other_names(self, task: str):
         """Warns once, of prompts that may be meant for a task: by their names, or where all have others."""
         known = {own for names in TASK_PROMPTS.values() for own in names}
         others = [name for name, prompt in self.prompts.items() if prompt and name not in known]
         alike = [name for name in others if any(own in name.lower() for own in TASK_PROMPTS[task])]
+        foreign = known.difference(TASK_PROMPTS[task])
+        others = [name for name in others if not any(own in name.lower() for own in foreign)]
         if candidates := alike or (not any(map(self.prompts.get, known)) and others):
             warn_once(
                 f"The model has the prompts {shown(candidates)}, but none for a {task}: each {task} is read "

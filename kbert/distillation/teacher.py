@@ -10,7 +10,6 @@ from kbert.checkpoints.formats import read_checkpoint, require_checkpoint
 from kbert.checkpoints.model_variables import model_shapes, part_shapes
 from kbert.cli.warn_once import warn_once
 from kbert.config import DistillationConfig, EncoderConfig
-from kbert.config.vectors_config import TEXT_TASKS
 from kbert.files.json_values import shown
 from kbert.tasks import TASKS
 
@@ -148,9 +147,7 @@ class Teacher:
 
 def _prompts(vectors) -> dict:
     """What stands before a query, a document and any other text, where that is not empty."""
-    if vectors is None:
-        return {}
-    read = {task or "text": vectors.prompt(vectors.prompt_name(task)) for task in (*TEXT_TASKS, None)}
+    read = {} if vectors is None else vectors.prompts_of_tasks
     return {kind: prompt for kind, prompt in read.items() if prompt}
 
 

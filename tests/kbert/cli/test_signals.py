@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from kbert.cli.signals import StopSignal
+from kbert.cli.signals import _SECONDS_TO_END, StopSignal
 from tests.places import REPOSITORY
 
 # Sends this process a SIGINT when a module begins to be imported.
@@ -84,6 +84,9 @@ def test_a_signal_that_somebody_uses_stays_theirs():
         with StopSignal().listening() as stop:
             send(signal.SIGUSR1)
             assert len(received) == 1 and stop.received == 0
+            send(signal.SIGTERM)  # the first of those that are listened for, so it ends nothing
+            time.sleep(_SECONDS_TO_END + 0.2)
+            assert stop.received == signal.SIGTERM
     finally:
         signal.signal(signal.SIGUSR1, before)
 
@@ -97,7 +100,7 @@ def test_the_second_ctrl_c_is_not_patient():
 
 _BUSY = """
 import hashlib
-from kbert.cli.signals import StopSignal
+from kbert.cli.signals import _SECONDS_TO_END, StopSignal
 with StopSignal().listening():
     print("busy", flush=True)
     hashlib.pbkdf2_hmac("sha256", b"", b"", 2_000_000_000)  # half an hour without an instruction of Python

@@ -138,11 +138,11 @@ def test_ranked_texts_have_the_prompts_of_queries_and_documents(text_inputs, cap
         (
             {"search_query": "q: ", "query": "", "document": ""},  # as sentence-transformers adds
             None,
-            {"query": ["search_query"], "document": ["search_query"]},
+            {"query": ["search_query"]},
         ),
         ({"query": "q: ", "search_document": "d: "}, None, {"document": ["search_document"]}),
         ({"query": "q: ", "retrieval.passage": "d: "}, "query", {"document": ["retrieval.passage"]}),
-        ({"a_query": "q: ", "sts": "s: "}, None, {"query": ["a_query"], "document": ["a_query", "sts"]}),
+        ({"a_query": "q: ", "sts": "s: "}, None, {"query": ["a_query"], "document": ["sts"]}),
         ({"search_query": "q: "}, "search_query", {}),
         ({"query": "q: ", "sts": "s: "}, None, {}),
         ({"query": "q: ", "document": "", "passage": "p: "}, None, {}),
