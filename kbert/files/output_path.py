@@ -123,7 +123,7 @@ def require_free_folder(path: Path, overwrite: bool, others: Callable[[Path], li
         )
     if foreign := others(path) if path.is_dir() else [path.name]:
         raise ValueError(
-            f"{path} holds more than {what}, such as {shown(foreign[:3])}, and overwrite replaces nothing "
+            f"{path} holds what is not {what}, such as {shown(foreign[:3])}, and overwrite replaces nothing "
             "else; choose a new folder, or move these files."
         )
 

@@ -303,12 +303,12 @@ def test_an_earlier_export_is_replaced_and_nothing_else(exported, finetuned_run,
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("mine")
         with pytest.raises(
-            ValueError, match=rf"holds more than an export, such as \['{name}'\].* move these"
+            ValueError, match=rf"holds what is not an export, such as \['{name}'\].* move these"
         ):
             export_tflite(finetuned_run, folder, ["float32"], **options)
         (folder / name).unlink()
     (folder / "kbert.json").unlink()
-    with pytest.raises(ValueError, match="more than an export, such as .*'labels.txt'"):
+    with pytest.raises(ValueError, match="what is not an export, such as .*'labels.txt'"):
         export_tflite(finetuned_run, folder, ["float32"], **options)
     with pytest.raises(ValueError, match="model exists and is not empty; .* or replace an export"):
         export_tflite(finetuned_run, folder, ["float32"])

@@ -122,7 +122,7 @@ def check_output_dir(output_dir: str | Path, overwrite: bool, inputs: Iterable[s
     """
     check_output_folder(output_dir, inputs)
     path = Path(output_dir).resolve()
-    require_free_folder(path, overwrite, _other_files, f"a set of records with its {manifest.FILE_NAME}")
+    require_free_folder(path, overwrite, _other_files, "a set of records")
 
 
 def _other_files(folder):

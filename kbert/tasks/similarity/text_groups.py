@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from absl import logging
 
+from kbert.cli.shares import say_share
 from kbert.cli.warn_once import warn_once
 from kbert.config.vectors_config import warn_of_written_prompts
 from kbert.files.json_values import shown
@@ -136,10 +137,11 @@ class PositiveFiles(ScoredPairFiles):
         wrong = ((row[0], negative) for row in rows for negative in row[2:])
         warn_of_right_and_wrong([pair for pair in wrong if pair[1] in positives[pair[0]]])
         if own := [row[0] for row in rows if row[0] in row[2:]]:
-            logging.warning(
-                "%s training examples have the query itself as a negative, the first %r: no training moves a "
-                "text away from itself, and its similarity outweighs the others. Leave these negatives out.",
-                f"{len(own):,}", own[0][:80],
+            say_share(
+                len(own), len(rows), "training examples",
+                f"have the query itself as a negative, such as {own[0][:80]!r}: no training moves a text "
+                "away from itself, and its similarity outweighs the others. Leave these negatives out.",
+                logging.WARNING,
             )  # fmt: skip
 
     def require_positives(self, examples, dataset, task: str):

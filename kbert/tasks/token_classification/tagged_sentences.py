@@ -163,10 +163,12 @@ def _are_words(lines, dataset):
     """Whether lines are CoNLL columns: several, of as many cells, and a column that has labels alone."""
     lines = [line for line in lines if line.strip() and not line.startswith(("#", DOCUMENT_MARK))]
     cells = [line.split() for line in lines]
-    if len(cells) < 2 or len({*map(len, cells)}) > 1:
+    widths = {*map(len, cells)}
+    if len(cells) < 2 or len(widths) > 1 or 1 in widths:
         return False
-    _, *columns = zip(*cells, strict=True)
-    return any(all(cell in dataset.labels or is_tag(cell) for cell in column) for column in columns)
+    return any(
+        all(cell in dataset.labels or is_tag(cell) for cell in column) for column in zip(*cells, strict=True)
+    )
 
 
 def read_tagged_sentences(

@@ -78,11 +78,11 @@ def test_what_is_no_conversion_is_never_replaced(tmp_path, file, format):
     (target / file).parent.mkdir(parents=True, exist_ok=True)
     (target / file).write_text("{}")
     before = content(target)
-    with pytest.raises(ValueError, match=rf"out holds more than a conversion, such as \['{file}'\], and"):
+    with pytest.raises(ValueError, match=rf"out holds what is not a conversion, such as \['{file}'\], and"):
         convert_checkpoint(STORED / "BertModel", target, "hugging_face", overwrite=True)
     assert content(target) == before
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(ValueError, match="file holds more than a conversion"):
+    with pytest.raises(ValueError, match="file holds what is not a conversion"):
         write_checkpoint(read_checkpoint(STORED / "BertModel"), tmp_path / "file", "kbert", overwrite=True)
     assert (tmp_path / "file").read_text() == "mine"
 

@@ -100,7 +100,7 @@ def test_the_second_ctrl_c_is_not_patient():
 
 _BUSY = """
 import hashlib
-from kbert.cli.signals import _SECONDS_TO_END, StopSignal
+from kbert.cli.signals import StopSignal
 with StopSignal().listening():
     print("busy", flush=True)
     hashlib.pbkdf2_hmac("sha256", b"", b"", 2_000_000_000)  # half an hour without an instruction of Python

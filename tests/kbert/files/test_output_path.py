@@ -127,7 +127,7 @@ def test_a_folder_is_replaced_if_all_in_it_is_the_tool_s(tmp_path):
         ValueError, match="is not empty; choose a new folder, or replace an export there with"
     ):
         require(".", overwrite=False)
-    with pytest.raises(ValueError, match=r"holds more than an export, such as \['mine'\], and overwrite"):
+    with pytest.raises(ValueError, match=r"holds what is not an export, such as \['mine'\], and overwrite"):
         require(".", overwrite=True, others=["mine"])
-    with pytest.raises(ValueError, match=r"file holds more than an export, such as \['file'\]"):
+    with pytest.raises(ValueError, match=r"file holds what is not an export, such as \['file'\]"):
         require("file", overwrite=True)

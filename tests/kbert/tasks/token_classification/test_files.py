@@ -598,6 +598,7 @@ NAMED = {"column_names": ("word", "pos", "chunk", "tag"), "text": "word", "label
     ("a.testa", IOB1_FILE, NAMED | {"label": "label"}),
     ("a.txt", "EU\tNOUN\nsaid\tVERB\n", {"labels": ("NOUN", "VERB")}),
     ("a.txt", "dogs NOUN dog\nran VERB run\n", {"labels": ("NOUN", "VERB")}),
+    ("a.txt", "B-ACTOR tom\nO ran\n", {}),
     ("a.csv", "text,label\n\"['U.S.', 'said']\",\"['B-LOC', 'O']\"\n", {}),
 ])  # fmt: skip
 def test_labelled_words_are_no_texts_to_answer(tmp_path, name, content, dataset):
