@@ -47,7 +47,7 @@ def test_a_run_that_keeps_its_batch_is_told_its_ways(batch, replicas, steps, way
 
 
 def test_the_log_says_what_a_step_is_made_of(caplog):
-    caplog.set_level("INFO")
+    caplog.set_level("INFO", logger="absl")
     for steps in (1, 4):
         config = FinetuningConfig(train_batch_size=8, gradient_accumulation_steps=steps)
         distribution.log_shares(config, tf.distribute.get_strategy())
