@@ -168,6 +168,7 @@ class Task:
     name: str
     config_class: type = FinetuningConfig
     settings_class: type = NoSettings
+    settings: Any = NoSettings()  # of tasks that have a constructor of their own and no settings
     loss: Any
     row_settings: tuple[str, ...] = ()
     label_range: tuple[float, float] | None = None
@@ -229,7 +230,7 @@ class Task:
     # ------------------------------------------------------------------------------- the task itself
 
     def __init__(self, **settings):
-        self.settings: Any = self.settings_class(**settings)
+        self.settings = self.settings_class(**settings)
 
     def get_config(self) -> dict:
         """The arguments of the constructor, ready for JSON. A run records them to make the task again."""
