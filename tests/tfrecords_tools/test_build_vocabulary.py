@@ -115,7 +115,7 @@ def test_other_tokenizers_are_a_folder_that_other_commands_read(
         run_main(*arguments, num_workers=None)
     run_main(*arguments, "--overwrite", "--vocab_size=262", num_workers=None)
     (folder / "model.safetensors").write_text("precious")
-    with pytest.raises(ValueError, match=r"more than a tokenizer, such as \['model\.safetensors'\]"):
+    with pytest.raises(ValueError, match=r"what is not a tokenizer, such as \['model\.safetensors'\]"):
         run_main(*arguments, "--overwrite", num_workers=None)
     assert (folder / "model.safetensors").read_text() == "precious"
     with pytest.raises(ValueError, match="is a tokenizer.s file|lies in the input folder"):
