@@ -107,6 +107,8 @@ def finished_metrics(run_dir, description: dict) -> dict | None:
     try:
         values = read_json_object(Path(run_dir) / FILE_NAME)
         recorded, metrics = values["asked"], dict(values["metrics"])
+        # Older versions kept it as it was given.
+        recorded["start"][_INIT] = normalized_path(recorded["start"][_INIT])
         same = {
             name: recorded[name] == description[name] for name in ("config", "start", "data", "vocabulary")
         }

@@ -64,9 +64,11 @@ def require_same_run(run, config, details: dict):
     differing = differing_keys(recorded, current)
     if has_other_data:  # by a setting too, such as max_train_examples
         if not differing_keys(to_dict(run.config), to_dict(config)):
+            is_drawn = getattr(config, "max_train_examples", None) is not None
+            drew = ", or max_train_examples drew other rows in another version of kbert" if is_drawn else ""
             raise ValueError(
                 f"run_dir={run.path} was trained on other data: the content of its training data has changed "
-                "since. Restore the data to resume it, or choose a new folder."
+                f"since{drew}. Restore the data to resume it, or choose a new folder."
             )
         differing.append("the content of its training data")
     if (

@@ -192,7 +192,10 @@ class RunDirectory:
     def trained_positions(self) -> int | None:
         """How many rows of a table of positions texts have trained, in this run or before it: the others are
         as they began. None for all, or where that is not known."""
-        return self.details.get("trained_positions")
+        details = self.details
+        # Older runs do not record it.
+        from_random = details.get("from_scratch", not details.get("init_checkpoint", "converted" in details))
+        return details.get("trained_positions", details.get("max_seq_length") if from_random else None)
 
     def vocabulary(self) -> BaseVocabulary:
         """The run's vocabulary. Raises ValueError if its files have changed."""

@@ -151,6 +151,11 @@ def test_positions_are_named_where_a_run_is_asked_for_longer_texts(
     convert_checkpoint(pretraining_run.path, tmp_path / "longer", max_position_embeddings=40)
     open_model(tmp_path / "longer").with_max_seq_length(40)
     assert f"longer: {UNTRAINED}" in caplog.text
+    run = RunDirectory(pretraining_run.path)  # as older versions wrote it
+    del run.details["trained_positions"]
+    assert run.trained_positions == 24
+    run.details["init_checkpoint"] = "bert-base-uncased"
+    assert run.trained_positions is None
 
 
 KEPT = [{"lora": LoraConfig(rank=2)}, {"frozen": FrozenConfig(embeddings=True)}]
