@@ -117,8 +117,9 @@ def require_free_folder(path: Path, overwrite: bool, others: Callable[[Path], li
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return
     if not overwrite:
+        problem = "not empty" if path.is_dir() else "a file"
         raise ValueError(
-            f"{path} exists and is not empty; choose a new folder, or replace {what} there with overwrite "
+            f"{path} exists and is {problem}; choose a new folder, or replace {what} there with overwrite "
             "(--overwrite)."
         )
     if foreign := others(path) if path.is_dir() else [path.name]:
