@@ -1,7 +1,7 @@
 """Labels: the value of a column -> what a person means by it."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from kbert.bounds import LARGEST_FLOAT32
 from kbert.cli.warn_once import warn_once
@@ -187,9 +187,7 @@ class RowLabels:
 
 
 def class_label(record: dict, dataset: DatasetConfig, where: str) -> str:
-    """The name of one class: a string that is not blank, or an integer, which becomes its decimal digits. So
-    does a float that is whole: pandas makes floats of integers where one is missing. In text "1.0" is the
-    class "1", and "1" the class "1.0", where `dataset.labels` lists only the other.
+    """The name of one class: a string that is not blank, or a whole number, see `class_name`.
 
     Raises:
       ValueError: for any other value, and for a class that is not in `dataset.labels` (if that lists any).
@@ -197,12 +195,7 @@ def class_label(record: dict, dataset: DatasetConfig, where: str) -> str:
     """
     column = dataset.label
     require_column(record, column, where)
-    label = record[column]
-    if is_whole(label):
-        label = record[column] = _name_of_number(label, dataset.labels)
-    elif dataset.labels and isinstance(label, str) and label not in dataset.labels:
-        names = (label.removesuffix(".0"), f"{label}.0") if as_number(label) is not None else ()
-        label = record[column] = next((name for name in names if name in dataset.labels), label)
+    label = record[column] = class_name(record[column], dataset.labels)
     require_label(label, dataset, where, _signs_of_none(dataset))
     if not isinstance(label, str):
         raise ValueError(f"{where} has {_shown(label)} as its label {column!r}, {_WHOSE_LABEL[type(label)]}.")
@@ -221,17 +214,16 @@ def class_label(record: dict, dataset: DatasetConfig, where: str) -> str:
     return listed_label(label, dataset, where)
 
 
-def is_whole(value) -> bool:
-    """Whether a value is a whole number, as tools write the number of a class; True and False are none."""
-    return type(value) is int or (isinstance(value, float) and value.is_integer())
-
-
-def _name_of_number(number, labels) -> str:
-    """A whole number in decimal digits; or as the labels have it, which a CSV of floats calls "1.0"."""
-    name = str(int(number))
-    if name in labels:
-        return name
-    return next((label for label in labels if as_number(label) == number), name)
+def class_name(value, labels: Collection[str]):
+    """What a value calls a class: a whole number its decimal digits, or what the labels call it. So does a
+    float that is whole: pandas makes floats of integers where one is missing. In text "1.0" is the class "1",
+    and "1" the class "1.0", where the labels have only the other. Any other value is given as it is."""
+    if type(value) is int or (isinstance(value, float) and value.is_integer()):
+        name = str(int(value))
+        return name if name in labels else next((x for x in labels if as_number(x) == value), name)
+    if isinstance(value, str) and labels and value not in labels and as_number(value) is not None:
+        return next((name for name in (value.removesuffix(".0"), f"{value}.0") if name in labels), value)
+    return value
 
 
 def plain_number(value) -> float | None:
@@ -399,7 +391,7 @@ def _names(value, dataset):
         return [None]
     hot = from_zeros_and_ones(value, dataset.labels)
     names = value if hot is None else hot
-    return [_name_of_number(name, dataset.labels) if is_whole(name) else name for name in names]
+    return [class_name(name, dataset.labels) for name in names]
 
 
 def _holds(record, column, where):

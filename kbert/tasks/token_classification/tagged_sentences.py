@@ -16,7 +16,7 @@ from kbert.files.file_format import FORMATS
 from kbert.input_pipelines.label_checks import judge_labels, with_judged_labels
 from kbert.input_pipelines.label_lists import listed_words
 from kbert.input_pipelines.label_names import sorted_labels
-from kbert.input_pipelines.labels import listed_label
+from kbert.input_pipelines.labels import class_name, listed_label
 from kbert.input_pipelines.tables.table_paths import find_format
 from kbert.input_pipelines.unlabelled_files import WHOLE_TEXTS
 from kbert.tasks.files import ROW_SETTINGS, Files
@@ -252,7 +252,7 @@ def _shown_places(locations):
 def _checked_labels(sentence: FileSentence, scheme, own, dataset, joined):
     """The labels of a sentence, checked, in the scheme `own`; `joined` gets where one is joined to the entity
     before it."""
-    tags, locations = sentence.tags, sentence.locations
+    tags, locations = tuple(class_name(tag, dataset.labels) for tag in sentence.tags), sentence.locations
     if scheme != "none":
         if problem := scheme_problem(tags, scheme):
             index, why = problem

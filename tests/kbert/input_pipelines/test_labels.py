@@ -326,6 +326,11 @@ def test_a_whole_float_is_the_number_of_a_class(tmp_path):
     path.write_text('{"text": "x", "label": [1.0, 3, 2.0]}\n')
     (row,) = SEVERAL_LABELS_FILES.read_examples(path, DatasetConfig())
     assert row.label == ("1", "3", "2")
+    path.with_suffix(".csv").write_text("text,label\nx,1.0\nx,0;1.0\nx,\"['1', '0.0']\"\n")
+    for labels in (("0", "1"), ("0.0", "1.0")):
+        dataset = DatasetConfig(labels=labels, label_separator=";")
+        rows = SEVERAL_LABELS_FILES.read_examples(path.with_suffix(".csv"), dataset)
+        assert [row.label for row in rows] == [labels[1:], labels, labels[::-1]]
 
 
 @pytest.mark.parametrize("files", [ONE_LABEL_FILES, NumberFiles(), SEVERAL_LABELS_FILES])

@@ -100,6 +100,13 @@ def test_separators_and_line_ends(tmp_path, content, name):
     assert sentences[0].document is not sentences[1].document  # without -DOCSTART- each is its own
 
 
+def test_a_tag_with_a_fraction_of_nought_is_the_number_of_a_class(tmp_path):
+    """As pandas writes integers where one is missing."""
+    path = write(tmp_path, "EU 1.0\nsaid 0.0\nso 1\n")
+    (sentence,) = read(path, labels=("0", "1"), tag_scheme="none")
+    assert sentence.labels == ("1", "0", "1")
+
+
 def test_all_wrong_words_are_in_one_message(tmp_path):
     path = tmp_path / "a.conll"
     path.write_bytes(b"Frau\tO\nM\xfcller\tB-PER\nsah\n\nAnn\t\n")
