@@ -33,6 +33,7 @@ _SINGLE_MARKS = (
     """quotechar="'").to_csv(NEW, index=False)."""
 )
 _DELIMITERS = (",", ";", "\t", "|")
+_IDS = ("id", "_id")  # columns that tell a row from lines of a text, where there are no labels
 _IN_TEXTS = (
     "If one stands in a text, write a blank for it or put the text in quotation marks, as pandas does with "
     "to_csv(quoting=csv.QUOTE_ALL)."
@@ -371,8 +372,9 @@ def delimited_records(
     lines = text_lines(path, dataset.encoding, problems)
     layout = _with_beginning(find_layout(lines, path, file_format, dataset, wanted, problems), lines)
     header, short, whole, in_quotes, in_single, cut = layout.header, [], 0, 0, 0, []
-    label = next((header.index(name) for name in (dataset.label, *dataset.labels) if name in header), None)
-    labels, swallowing, kept = set(), [], 0
+    marks_of_rows = (dataset.label, *dataset.labels, *_IDS)
+    row_mark = next((header.index(name) for name in marks_of_rows if name in header), None)
+    forms, swallowing, kept = set(), [], 0
     in_marks = [] if layout.quoted else [header.index(name) for name in columns if name in header]
     require_columns(header, path, columns, dataset, problems)
     least = len(header)
@@ -389,9 +391,9 @@ def delimited_records(
             in_single += "''" in joined and any(_is_in_quotes(cell, "'") for cell in cells)
             if least < len(header) and any(map(str.strip, cells[least:])):
                 cut.append(number)
-            if label is not None:
-                labels.add(cells[label])
-                if "\n" in joined and (inner := _labels_of_lines(cells, label, layout)):
+            if row_mark is not None:
+                forms.add(_form(cells[row_mark]))
+                if "\n" in joined and (inner := _forms_of_lines(cells, row_mark, layout)):
                     swallowing.append((number - joined.count("\n"), number, inner))
             yield where, dict(zip(header, cells, strict=True))
         elif not cells and (with_labels or len(header) > 1):
@@ -418,7 +420,7 @@ def delimited_records(
             f"{path}: {what}, as CSV has them; TSV is read without quoting, so all marks are read as text. "
             f"{_AS_CSV}"
         )
-    if several := [lines for *lines, inner in swallowing if inner <= labels]:
+    if several := [lines for *lines, inner in swallowing if inner <= forms]:
         first, last = several[0]
         warn_once(
             f"{path}: {len(several):,} row(s) run over several lines each of which looks like a row, the "
@@ -448,12 +450,18 @@ def delimited_records(
         warn_once(f"{path}: {len(short)} row(s) with too few columns are skipped: line {shown}")
 
 
-def _labels_of_lines(cells, label, layout) -> set[str]:
-    """The labels of the lines of a row, where each that is not blank has as many cells as the header."""
+def _form(cell):
+    """A label or an id, without its numbers, which are of one form."""
+    return re.sub(r"\d+", "0", cell)
+
+
+def _forms_of_lines(cells, column, layout) -> set[str]:
+    """The `_form` of a column in the lines of a row, where each that is not blank has as many cells as the
+    header."""
     lines = io.StringIO(layout.delimiter.join(cells), newline="")
     spaced = layout.spaced or layout.padded
     rows = [row for row in _cut(lines, layout.delimiter, quoted=False, spaced=spaced) if row]
-    return {row[label] for row in rows} if {*map(len, rows)} == {len(cells)} else set()
+    return {_form(row[column]) for row in rows} if {*map(len, rows)} == {len(cells)} else set()
 
 
 def _is_in_quotes(cell, mark='"'):
@@ -480,6 +488,12 @@ def _hint(cells, layout) -> str:
         )
     if len(cells) > len(layout.header) and re.search(r"(^|\0) *'.*' *(\0|$)", "\0".join(cells), re.DOTALL):
         return f"Do single quotation marks stand around texts with {mark!r} in them? {_SINGLE_MARKS}"
+    if layout.padded and any('"' in cell for cell in cells):
+        return (
+            f"Blanks stand behind {mark!r}, and no cell of the first {_ENOUGH_ROWS} rows in quotation marks, "
+            "so those further down are text. If they stand around texts, write the file again without the "
+            "blanks: pandas.read_csv(OLD, sep=..., skipinitialspace=True).to_csv(NEW, index=False)."
+        )
     if layout.quoted and len(cells) > len(layout.header):
         return f'A text with {mark!r} in it has to stand in quotation marks: "one{mark} two".'
     return ""

@@ -230,6 +230,11 @@ def test_empty_rows_are_left_out_by_a_setting_and_counted(write, caplog):
             "text,label\n'Twas late, he said,x\n",
             ["line 2: 3 columns", 'to stand in quotation marks: "one'],
         ),
+        (
+            "a.csv",
+            "text,label\n" + "a, x\n" * 10 + 'b, "x, y"\n',
+            ["line 12: 3 columns", "no cell of the first 10 rows", "skipinitialspace=True"],
+        ),
         ("a.json", '{"data": [{"text": "a"}]}\n', ["has no column 'text'", "one object may hold all rows"]),
         (
             "a.json",

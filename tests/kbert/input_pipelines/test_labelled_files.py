@@ -122,6 +122,9 @@ def test_quotation_marks_around_all_texts_of_tsv_are_said(write, caplog):
         ('id;text;label\n1;"good;a\n2;bad";b\n3;x;a\n4;"y;a\n5;z";b\n', "2 row(s)"),
         ('label\ttext\nham\t"Hi\nspam\tFree\nham\tbye"\nspam\tx\n', "are text, set dataset.file_format=tsv."),
         ('text,toxic,rude\n"one,0,1\ntwo",1,0\nthree,0,0\n', "1 row(s)"),
+        ('id,text\n7,"good movie\n8,bad movie"\n9,x\n', "1 row(s)"),  # without labels, as for answers
+        ('text,id\n"a,q1\nb",q20\nc,q3\n', "1 row(s)"),
+        ('id,text\n7,"Hi\nBye, Al"\n8,x\n', ""),
         ('label,text\n1,"Hi\n\nBye, Al\n2,0"\n0,x\n', ""),  # texts of several lines
         ('text,label\n"Hi, Bob\nbye",0\n"1\n0",1\n"Yes, 1\nno",0\n', ""),
         ('text,other\n"Hi, Bob\nbye",0\n', ""),
