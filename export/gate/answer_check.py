@@ -4,7 +4,9 @@ import numpy as np
 import tensorflow as tf
 from absl import logging
 
+from kbert.inference.answers import example_batches
 from kbert.inference.finite_numbers import require_finite_answers
+from kbert.inference.texts import TEXTS_AT_ONCE
 
 from ..serving_model import ServingModel
 from .saved_model_session import DEFAULT_SIGNATURE, SavedModelSession
@@ -19,7 +21,6 @@ CHECK_TEXTS = [
 # Numbers from here on stand for "none": the score of an answer in a context without any. They are compared by
 # their size.
 _NO_NUMBER = 1e6
-_EXAMPLES_AT_ONCE = 32
 
 
 def check_answers(
@@ -80,10 +81,11 @@ def _questions(serving_model, examples):
     for name, signature in serving_model.trained_signatures.items():
         for texts in batches:
             yield name, make_inputs(signature, texts, text_inputs)
-    signature = serving_model.trained_signatures[DEFAULT_SIGNATURE]
-    for start in range(0, len(examples), _EXAMPLES_AT_ONCE):
-        batch = examples[start : start + _EXAMPLES_AT_ONCE]
-        settings = make_inputs(signature, batches[0], text_inputs)
+    settings = make_inputs(serving_model.trained_signatures[DEFAULT_SIGNATURE], batches[0], text_inputs)
+    signatures, in_windows = [DEFAULT_SIGNATURE] * len(examples), serving_model.task.serving.in_windows
+    longest = text_inputs.max_seq_length
+    for positions in example_batches(signatures, examples, TEXTS_AT_ONCE, longest, in_windows):
+        batch = [examples[position] for position in positions]
         columns = {name: np.array([example[name] for example in batch], object) for name in batch[0]}
         yield DEFAULT_SIGNATURE, settings | columns
 

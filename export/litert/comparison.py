@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from kbert.features import ENCODER_INPUTS
 from kbert.inference.finite_numbers import require_finite_answers
+from kbert.inference.texts import TEXTS_AT_ONCE, number_at_once
 from kbert.runs.metrics_file import json_ready
 from kbert.training.evaluation_step import StoredOutputs, evaluate_batches
 
@@ -16,7 +17,6 @@ from .comparison_data import ComparisonData
 # Differences up to this are rounding in float32, of numbers up to 1; of larger ones it is that share of the
 # largest of their output, as for SavedModels (docs/serving.md).
 FLOAT32_TOLERANCE = 1e-5
-_ROWS_AT_ONCE = 32
 _QUANTILES = {"median": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 _COSINE_QUANTILES = {"min": 0.0, "p1": 0.01, "p10": 0.1, "median": 0.5}  # the lower, the further apart
 
@@ -42,9 +42,11 @@ def keras_answers(task, model, text_inputs, source) -> Callable[[dict], dict]:
     ask = task.serving.signatures(model, text_inputs)["ids"].as_graph()
 
     def answer(inputs):
+        *_, length = inputs["input_ids"].shape
+        scores = length * inputs["input_ids"][0].size  # of all choices
         outputs = [
             ask(*(tf.constant(batch[name], tf.int32) for name in ENCODER_INPUTS))
-            for batch in _batches(inputs)
+            for batch in _batches(inputs, min(TEXTS_AT_ONCE, number_at_once(scores)))
         ]
         names = [name for name, value in outputs[0].items() if value.dtype == tf.float32]
         answers = {name: np.concatenate([output[name] for output in outputs]) for name in names}
@@ -104,10 +106,10 @@ def compute_metrics(task, answered: Answered, data: ComparisonData) -> dict:
     return json_ready({name: value for name, value in metrics.items() if isinstance(value, float)})
 
 
-def _batches(rows: dict) -> list[dict]:
+def _batches(rows: dict, number: int = TEXTS_AT_ONCE) -> list[dict]:
     """The rows, some at a time: of a whole file a model's own arrays would be too large."""
-    starts = range(0, len(next(iter(rows.values()))), _ROWS_AT_ONCE)
-    return [{name: value[at : at + _ROWS_AT_ONCE] for name, value in rows.items()} for at in starts]
+    starts = range(0, len(next(iter(rows.values()))), number)
+    return [{name: value[at : at + number] for name, value in rows.items()} for at in starts]
 
 
 def _quantiles(values, shares) -> dict[str, float]:

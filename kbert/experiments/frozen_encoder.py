@@ -12,10 +12,10 @@ from absl import logging
 from kbert.cli.progress import Progress
 from kbert.cli.signals import StopSignal
 from kbert.features import ENCODER_INPUTS
+from kbert.inference.texts import TEXTS_AT_ONCE, number_at_once
 from kbert.input_pipelines.text_reader import RowsInMemory
 from kbert.late_tensorflow import traced_function
 
-_ROWS_AT_ONCE = 32
 _READS = {"sequence_output"}, {"hidden_states"}  # the parts of a model
 _NUMBERS, _READ = "row_numbers", "read_of_encoder"
 
@@ -142,12 +142,16 @@ class EncodedRows(RowsInMemory):
         self._say_size(shape, np.dtype(dtype).itemsize)
         progress, order = Progress("Encoded", "rows", self.num_rows), np.argsort(-lengths, kind="stable")
         with tempfile.TemporaryFile(dir=self._frozen.folder) as file:
-            for first in range(0, len(order), _ROWS_AT_ONCE):
-                numbers = order[first : first + _ROWS_AT_ONCE]  # of like length
-                inputs = {name: rows[name][numbers, : lengths[numbers[0]]] for name in ENCODER_INPUTS}
+            first = 0
+            while first < len(order):
+                longest = lengths[order[first]]
+                number = min(TEXTS_AT_ONCE, number_at_once(longest**2))
+                numbers = order[first : first + number]  # of like length
+                inputs = {name: rows[name][numbers, :longest] for name in ENCODER_INPUTS}
                 with tf.device(None):  # an accelerator, where there is one, and not where batches are made
                     file.write(model.encode(inputs).numpy().tobytes())
-                progress.report(first + len(numbers))
+                first += len(numbers)
+                progress.report(first)
                 StopSignal.require_none("while rows were encoded; the same command begins with them again.")
             progress.report_end()
             file.flush()

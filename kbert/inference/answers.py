@@ -74,7 +74,7 @@ def answered(
         answers: list[dict] = [{}] * len(window)
         texts, longest = [example for _, example in window], loaded.text_inputs.max_seq_length
         in_windows = loaded.task.serving.in_windows
-        for positions in _batches(signatures, texts, batch_size, longest, in_windows):
+        for positions in example_batches(signatures, texts, batch_size, longest, in_windows):
             predict = predictor(signatures[positions[0]])
             batch = [window[position][1] for position in positions]
             columns = {key: [example[key] for example in batch] for key in predict.inputs}
@@ -183,8 +183,21 @@ def require_text(name: str, value, where: str = ""):
         require_whole_characters(text, where + name)
 
 
-def _batches(signatures, examples, batch_size, max_seq_length, in_windows=False) -> Iterator[list[int]]:
-    """The positions of examples that are answered together: one signature, as many choices, like lengths."""
+def example_batches(
+    signatures: Sequence[str],
+    examples: Sequence[dict],
+    batch_size: int,
+    max_seq_length: int,
+    in_windows: bool = False,
+) -> Iterator[list[int]]:
+    """The positions of examples that are answered together: one signature, as many choices, like lengths.
+
+    Args:
+      signatures: the signature of each example.
+      examples: dicts of its inputs.
+      batch_size: the most of them.
+      max_seq_length, in_windows: as for `split_to_fit`.
+    """
 
     def kind(position):
         lists = [len(value) for value in examples[position].values() if isinstance(value, list | tuple)]

@@ -91,11 +91,17 @@ def split_to_fit(
         tokens = min(len(whole.encode()) // _BYTES_OF_TOKEN, max_seq_length)
         # Windows overlap: all of them have about as many tokens as the text has characters.
         most = max(most, tokens * (len(whole) if in_windows else tokens))
-        if part and (len(part) + 1) * most > SCORES_AT_ONCE:
+        if len(part) >= number_at_once(most):
             yield part
             part = []
         part.append(position)
     yield part
+
+
+def number_at_once(scores: int) -> int:
+    """How many texts or rows are computed at once where a head has so many scores of attention for each: of
+    a row the square of its tokens. One at least."""
+    return max(1, SCORES_AT_ONCE // max(1, scores))
 
 
 def text_batch(texts, text_pairs=None, pairs_may_miss: bool = False) -> TextBatch:

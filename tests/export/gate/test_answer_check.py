@@ -15,9 +15,8 @@ from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS
 
 def loaded_with(special_tokens):
     vocabulary = SimpleNamespace(special_tokens=special_tokens)
-    return SimpleNamespace(
-        text_inputs=SimpleNamespace(vocabulary=vocabulary), config=SimpleNamespace(vocab_size=6)
-    )
+    text_inputs = SimpleNamespace(vocabulary=vocabulary, max_seq_length=512)
+    return SimpleNamespace(text_inputs=text_inputs, config=SimpleNamespace(vocab_size=6))
 
 
 def check(served, expected, serving=Serving):
@@ -35,13 +34,28 @@ def check(served, expected, serving=Serving):
     return answer_check.check_answers(model, session, 1e-5)
 
 
-def test_a_model_is_asked_to_fill_its_own_mask_token():
+def questions(in_windows, examples=()):
+    """The inputs that a model is asked with."""
     signatures = {"serving_default": texts_signature(("text",), None)}
-    model = SimpleNamespace(trained_signatures=signatures, loaded=loaded_with(ROBERTA_TOKENS))
-    (_, inputs), (_, with_long) = answer_check._questions(model, ())
+    task = SimpleNamespace(serving=SimpleNamespace(in_windows=in_windows))
+    model = SimpleNamespace(trained_signatures=signatures, loaded=loaded_with(ROBERTA_TOKENS), task=task)
+    return [inputs for _, inputs in answer_check._questions(model, examples)]
+
+
+def test_a_model_is_asked_to_fill_its_own_mask_token():
+    inputs, with_long = questions(in_windows=False)
     assert "with <mask> and" in inputs["text"][1]
     # Keras reads each text of a batch as long as the longest.
     assert max(map(len, inputs["text"])) < 50 and len(with_long["text"]) == 2
+
+
+def test_examples_in_many_windows_are_asked_a_few_at_a_time():
+    """All windows of a call lie in memory together, in the graph as in Keras."""
+    examples = [{"text": "a" * 21_000}] * 6 + [{"text": "a"}] * 34
+    for in_windows, sizes in ((False, [32, 8]), (True, [32, 3, 3, 2])):
+        asked = [inputs["text"] for inputs in questions(in_windows, examples)[2:]]
+        assert [len(texts) for texts in asked] == sizes
+        assert sorted(text for texts in asked for text in texts) == sorted(row["text"] for row in examples)
 
 
 NAN = float("nan")

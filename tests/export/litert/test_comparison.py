@@ -1,9 +1,12 @@
 """Agreement and differences by hand."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+import tensorflow as tf
 
-from export.litert.comparison import compare, predict_rows
+from export.litert.comparison import compare, keras_answers, predict_rows
 from export.litert.comparison_data import ComparisonData
 from kbert.tasks import TASKS
 
@@ -54,3 +57,23 @@ def test_of_vectors_the_lowest_cosines_are_told():
         {"min": 0.0, "p1": 0.03 * 0.96, "p10": 0.3 * 0.96, "median": 0.98}, abs=1e-6
     )
     assert "cosine" not in compare(TASK, answered(LOGITS, data), answered(LOGITS, data), data)
+
+
+@pytest.mark.parametrize(
+    ("shape", "sizes"),
+    [((40, 16), [32, 8]), ((3, 4096), [2, 1]), ((2, 8192), [1, 1]), ((2, 3, 4096), [1, 1])],
+)
+def test_keras_is_asked_for_as_many_rows_as_fit_into_memory(shape, sizes):
+    asked = []
+
+    def ask(ids, mask, segments):
+        asked.append(len(ids))
+        return {"logits": tf.cast(ids[:, -1:], tf.float32)}
+
+    signature = SimpleNamespace(as_graph=lambda: ask)
+    task = SimpleNamespace(serving=SimpleNamespace(signatures=lambda *_: {"ids": signature}))
+    ids = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
+    answer = keras_answers(task, None, None, "model")
+    answers = answer({"input_ids": ids, "input_mask": ids, "segment_ids": ids})
+    assert asked == sizes
+    np.testing.assert_array_equal(answers["logits"], ids[:, -1:])

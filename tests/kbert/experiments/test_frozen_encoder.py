@@ -2,10 +2,12 @@
 
 import os
 import signal
+from types import SimpleNamespace
 
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import kbert
 from kbert.cli.signals import StoppedBySignal
@@ -13,6 +15,7 @@ from kbert.config import DatasetConfig
 from kbert.config.dense_config import DenseConfig
 from kbert.experiments import frozen_encoder
 from kbert.experiments.finetuning import finetune
+from kbert.input_pipelines.text_reader import RowsInMemory
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
@@ -91,6 +94,27 @@ def test_a_policy_of_the_caller_rounds_nothing():
     found = model({frozen_encoder._READ: read, "input_mask": inputs["input_mask"]})
     for name, expected in whole(inputs).items():
         np.testing.assert_allclose(found[name], expected, rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+def test_long_rows_are_encoded_as_many_at_once_as_fit_into_memory(tmp_path):
+    """32 of 8,192 tokens have 137 GB of scores of attention, and no smaller batch_size would help."""
+    lengths, shapes = np.array([10, 4096, 8192, 4096, 4096] + [10] * 39), []
+    mask = (np.arange(8192) < lengths[:, None]).astype(np.int32)
+    ids = mask * np.arange(1, len(lengths) + 1, dtype=np.int32)[:, None]
+
+    def encode(inputs):
+        shapes.append(inputs["input_ids"].shape)
+        return tf.cast(tf.boolean_mask(inputs["input_ids"], inputs["input_mask"] > 0), tf.float32)[:, None]
+
+    read = SimpleNamespace(shape=(None, None, 1), dtype="float32")
+    model = SimpleNamespace(whole=SimpleNamespace(read=read), encode=encode)
+    features = {"input_ids": ids, "input_mask": mask, "segment_ids": mask * 0}
+    rows = RowsInMemory(features, np.arange(len(ids)), name="training")
+    frozen = SimpleNamespace(model=model, rows=[], folder=tmp_path)
+    vectors, starts, found = frozen_encoder.EncodedRows(rows, frozen)._vectors
+    assert shapes == [(1, 8192), (2, 4096), (2, 4096), (32, 10), (7, 10)]
+    for row, (start, length) in enumerate(zip(starts, found, strict=True)):
+        assert length == lengths[row] and (vectors[start : start + length] == row + 1).all()
 
 
 @pytest.mark.long

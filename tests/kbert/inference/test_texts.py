@@ -118,9 +118,9 @@ def test_examples_of_thousands_of_tokens_come_in_smaller_batches():
     seconds = ["b" * length for length in [5900] * 12 + [27_000]]
     examples = [{"id": "x", "text": "a" * 100, "text_pair": second} for second in seconds]
     for longest, sizes in {512: [13], 2048: [8, 5], 8192: [8, 4, 1]}.items():
-        batches = answers._batches(["pairs"] * 13, examples, 32, longest)
+        batches = answers.example_batches(["pairs"] * 13, examples, 32, longest)
         assert [len(batch) for batch in batches] == sizes
     contexts = [{"question": "a", "context": "b" * 25_000}] * 5  # each of many windows, all of them one call
     for in_windows, sizes in ((False, [5]), (True, [3, 2])):
-        batches = answers._batches(["spans"] * 5, contexts, 32, 384, in_windows)
+        batches = answers.example_batches(["spans"] * 5, contexts, 32, 384, in_windows)
         assert [len(batch) for batch in batches] == sizes
