@@ -146,7 +146,8 @@ def stream_examples(
       with_labels: whether the file is labelled. In a file without labels every row needs an answer, so no row
         is skipped, and one may be empty.
       read_label: as for `RowLabels`; by default the labels are None.
-      optional: columns that `read` looks for and that need not be there; of a table no others are read.
+      optional: columns that `read` looks for and that need not be there; of a table the values of all others
+        are None.
 
     Raises:
       ValueError: for a missing or empty file, text in another encoding, a missing (`MissingColumn`) or
@@ -361,7 +362,7 @@ def _table_records(path, file_format, dataset, columns, wanted, with_labels, pro
             elif ANSWER in readable:
                 read.append(ANSWER)
         # That there are such columns counts, even where nobody reads them.
-        unread = dict.fromkeys({dataset.label, *_unread_seconds(dataset)} & ({*header} - {*read}))
+        unread = dict.fromkeys(column for column in header if column not in read)
         for where, record in table_rows.read_rows(file, file_format, read):
             yield where, record | unread
 

@@ -198,7 +198,6 @@ def _read_pairs(path, text, text_pair):
                 (text, text_pair),
                 read,
                 with_labels=False,
-                optional=PAIR_LABELS,
                 read_label=_no_label,
             )
         )

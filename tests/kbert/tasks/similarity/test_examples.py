@@ -4,6 +4,7 @@ import dataclasses
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from kbert.config import DatasetConfig, DistillationConfig, FinetuningConfig
@@ -13,9 +14,10 @@ from kbert.tasks.late_interaction.late_interaction import LateInteraction
 from kbert.tasks.sequences.number_files import NumberFiles
 from kbert.tasks.similarity.cosine_similarity import CosineSimilarity
 from kbert.tasks.similarity.multiple_negatives_ranking import MultipleNegativesRanking
-from kbert.tasks.similarity.text_groups import TaughtGroup, TextGroup, text_numbers
+from kbert.tasks.similarity.text_groups import PositiveFiles, TaughtGroup, TextGroup, text_numbers
 from kbert.tokenization.text_inputs import TextInputs
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config
+from tests.kbert.input_pipelines.tables.written_tables import every_kind
 from tests.tfrecords_tools import small_corpus
 
 PAIRS = DatasetConfig(text="a", text_pair="b", label="score")
@@ -159,6 +161,15 @@ def test_trainings_without_the_negatives_of_whole_batches_are_refused(changes, e
     config = FinetuningConfig(encoder=encoder, train_batch_size=4, **changes)
     with pytest.raises(ValueError, match=sentence):
         task.check_training(config, examples)
+
+
+def test_columns_of_a_table_that_are_not_read_are_said_as_those_of_lines(tmp_path, caplog):
+    rows = [{"text": "a", "text_pair": "b", "negative": "c", "is_duplicate": 1}]
+    for path in every_kind(tmp_path, pa.Table.from_pylist(rows)).values():
+        caplog.clear()
+        list(PositiveFiles().read_examples(path, DatasetConfig(text_pair="text_pair")))
+        assert f"{path} has 'negative', which dataset.negatives=[] does not name" in caplog.text
+        assert f"{path} has a column 'is_duplicate', which dataset.label='label'" in caplog.text
 
 
 def test_no_positive_of_a_query_is_wrong_for_it(caplog):
