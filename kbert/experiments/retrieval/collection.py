@@ -10,6 +10,8 @@ from absl import logging
 from kbert.config import DatasetConfig
 from kbert.files.file_format import format_by_name
 from kbert.files.json_values import shown
+from kbert.input_pipelines.delimited_files import text_lines
+from kbert.input_pipelines.file_problems import FileProblems
 from kbert.input_pipelines.json_rows import MissingColumn, require_column
 from kbert.input_pipelines.labelled_files import stream_examples, text_cell
 from kbert.input_pipelines.labels import plain_number
@@ -50,7 +52,8 @@ class Collection(NamedTuple):
 
 def read_collection(corpus_file: str | Path, queries_file: str | Path, qrels_file: str | Path) -> Collection:
     """Reads `corpus.jsonl` (`_id`, `title`, `text`), `queries.jsonl` (`_id`, `text`) and `qrels/NAME.tsv`
-    (`query-id`, `corpus-id`, `score`), as BEIR has them (github.com/beir-cellar/beir).
+    (`query-id`, `corpus-id`, `score`), as BEIR has them (github.com/beir-cellar/beir). Without a `score`, as
+    in NanoBEIR, each text is relevant.
 
     A title stands before its text, with a blank between them. Queries without a line in the qrels are left
     out: a file of queries may hold those of several splits. Empty texts are texts like any other, and said.
@@ -150,11 +153,10 @@ def _read_scores(path, queries, queries_file) -> dict[str, dict[str, float]]:
     """query -> text -> its score; the last of several counts, as in BEIR's GenericDataLoader."""
     judged: dict[str, dict[str, float]] = {}
     changed = []
-    for query, text, gain in _read_judgments(path, queries, queries_file):
+    for query, texts, gain in _read_judgments(path, queries, queries_file):
         scores = judged.setdefault(query, {})
-        if scores.get(text, gain) != gain:
-            changed.append(f"{query} {text}")
-        scores[text] = gain
+        changed += [f"{query} {text}" for text in texts if scores.get(text, gain) != gain]
+        scores |= dict.fromkeys(texts, gain)
     if changed:
         logging.warning(
             "%s: %s pairs stand there again with another score (%s); the last one counts, as in BEIR.",
@@ -163,28 +165,37 @@ def _read_scores(path, queries, queries_file) -> dict[str, dict[str, float]]:
     return judged
 
 
-def _read_judgments(path, queries, queries_file) -> Iterator[tuple[str, str, float]]:
-    """(query, text, gain) of each line."""
+def _read_judgments(path, queries, queries_file) -> Iterator[tuple[str, list[str], float]]:
+    """(query, texts, gain) of each line. Without scores, as in NanoBEIR, each text is relevant; some of its
+    files have a list of texts in a line."""
     names = ("query-id", "corpus-id", "score")
 
     def read_row(record, label, where):
-        for column in names:
+        # Beside other columns, these may hold the scores.
+        for column in names if record.keys() - {*names} else names[:2]:
             require_column(record, column, where)
-        query, text = str(record["query-id"]), str(record["corpus-id"])
+        query, texts = str(record["query-id"]), record["corpus-id"]
         if query not in queries:
             raise ValueError(
                 f"{where}: {query!r} is no _id in {queries_file}; leave such lines out, or give all "
                 "of its rows."
             )
-        gain = plain_number(record["score"])
+        gain = plain_number(record.get("score", 1))
         if gain is None:
             raise ValueError(f"{where}: score={shown(record['score'])} is no finite number.")
-        return query, text, gain
+        return query, list(map(str, texts if isinstance(texts, list) else [texts])), gain
 
     columns = dataclasses.replace(_COLUMNS, text="query-id", label="score")
-    if format_by_name(path) == "tsv":  # with quotes, as BEIR reads and writes it
+    if format_by_name(path) == "tsv" and _is_quoted(path):
         columns = dataclasses.replace(columns, file_format="csv", delimiter="\t")
-    yield from _stream(path, columns, names, read_row)
+    yield from _stream(path, columns, names[:2], read_row, names[2:])
+
+
+def _is_quoted(path) -> bool:
+    """Whether the marks of a TSV file stand around cells, as BEIR reads and writes it; one that alone begins
+    a cell is part of an id."""
+    cells = (cell for line in text_lines(path, None, FileProblems(path)) for cell in line.split("\t"))
+    return all(cell.rstrip("\r\n")[1:].endswith('"') for cell in cells if cell.startswith('"'))
 
 
 def require_named_format(path: Path):
@@ -199,11 +210,10 @@ def _stream(path, dataset, names, read_row, optional=()):
     try:
         yield from stream_examples(path, dataset, names, read_row, with_labels=False, optional=optional)
     except MissingColumn as error:
-        expected = f"Expected the columns {', '.join(names)}"
+        are_judgments = dataset.label == "score"
+        expected = f"Expected the columns {', '.join((*names, *['score'] * are_judgments))}"
         advice = " TREC's files have no such line: add it, and leave their column of zeros out."
-        if error.column == "score":
-            advice = " Where each line is of a relevant text, as in NanoBEIR, add a score of 1 to each."
         raise ValueError(
             f"{error.what}\n  {expected}; in a TSV file the first line names them, with tabs between."
-            + advice * ("score" in names)
+            + advice * are_judgments
         ) from None

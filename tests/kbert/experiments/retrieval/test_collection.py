@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from kbert.experiments.retrieval.collection import read_collection
 from kbert.experiments.retrieval.failures import failing_queries
@@ -79,6 +80,34 @@ def test_judgments_have_quotation_marks_as_beir_writes_them(tmp_path, caplog):
     assert read_collection(*files) == expected and not caplog.text
 
 
+def test_ids_may_begin_with_a_quotation_mark_of_their_own(tmp_path):
+    """As DBpedia's do, written by cut or awk."""
+    corpus = [{"_id": '"Weird_Al"_Yankovic', "text": "a singer"}, *CORPUS]
+    found = read_collection(*write(tmp_path, corpus, qrels=[*QRELS, 'q3\t"Weird_Al"_Yankovic\t1']))
+    assert found.judgments[2] == {0: 1.0}
+
+
+def test_without_scores_each_text_is_relevant_as_in_nano_beir(tmp_path):
+    bare = [line.rsplit("\t", 1)[0] for line in QRELS]
+    files = write(tmp_path, qrels=bare)
+    expected = read_collection(*files)
+    assert expected.judgments == [{0: 1.0, 1: 1.0}, {1: 1.0}]
+    rows = [{"query-id": "q1", "corpus-id": ["d1", "d3", "d2"]}, {"query-id": "2", "corpus-id": ["d2"]}]
+    for number, table in enumerate((rows, [dict(zip(*pair, strict=True)) for pair in _named(bare)])):
+        (folder := tmp_path / str(number)).mkdir()
+        for path in every_kind(folder, pa.Table.from_pylist(table)).values():
+            assert read_collection(*files[:2], path) == expected
+    graded = [row | {"relevance": 0} for row in rows]
+    parquet.write_table(pa.Table.from_pylist(graded), tmp_path / "graded.parquet")
+    with pytest.raises(ValueError, match="no column 'score'"):
+        read_collection(*files[:2], tmp_path / "graded.parquet")
+
+
+def _named(lines):
+    header, *rows = (line.split("\t") for line in lines)
+    return [(header, row) for row in rows]
+
+
 def test_a_query_is_its_own_text_whatever_its_blanks_and_capitals(tmp_path):
     corpus = [*CORPUS, {"_id": "q1", "text": "What  flies \n"}, {"_id": "q3", "text": "others"}]
     found = read_collection(*write(tmp_path, corpus=corpus, qrels=[*QRELS, "q3\td2\t1"]))
@@ -124,9 +153,9 @@ WRONG = {
     "a number to Python alone": ({"qrels": [*QRELS, "q1\td2\t1_0"]}, ["line 6", "'1_0'"]),
     "two lines": ({"corpus": [*CORPUS, "{", {"_id": "d4", "text": None}]}, ["line 4", "line 5"]),
     "no header": ({"qrels": QRELS[1:]}, ["first line", "query-id, corpus-id, score"]),
-    "no scores": (
-        {"qrels": ["query-id\tcorpus-id", "q1\td1"]},
-        ["no column 'score'", "as in NanoBEIR, add a score of 1"],
+    "scores by another name": (
+        {"qrels": ["query-id\tcorpus-id\trelevance", "q1\td1\t0"]},
+        ["no column 'score'", "'relevance'", "columns query-id, corpus-id, score"],
     ),
     "TREC's form": ({"qrels": ["q1 0 d1 1"]}, ["TREC's files", "first line", "column of zeros"]),
     "no judgments": ({"qrels": QRELS[:1]}, ["qrels.tsv holds no rows"]),
