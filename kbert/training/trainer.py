@@ -212,7 +212,7 @@ class Trainer:
             path = None
             while not self._has_ended():
                 self._take_steps()
-            self._warn_of_time_left()
+            self._say_end_of_time()
         wait_for_all(self._strategy)  # a worker that ends earlier would break the connections of the others
         if self._plan.early_stopping_patience and self._best.step is not None:
             logging.info("the best checkpoint is that of step %d", self._best.step)
@@ -353,10 +353,18 @@ class Trainer:
                 self._log(means(sums), learning_rate)
             self._save_anew()
 
-    def _warn_of_time_left(self):
-        """Warns where steps ended a training whose learning rate follows the time."""
+    def _say_end_of_time(self):
+        """Logs how often a training whose learning rate follows the time has read its rows, which nobody
+        knows before; warns where its steps ended it."""
         left = self._schedule.seconds_left()
-        if left and self._chief and not self._best.patience_is_spent:
+        if left is None or not self._chief:
+            return
+        steps, rows = self._state.step - self._phase.first_step, self._phase.rows.num_rows
+        logging.info(
+            "%d steps have read each of the %d rows of the training %.3g times",
+            steps, rows, steps * self._phase.config.train_batch_size / rows,
+        )  # fmt: skip
+        if left and not self._best.patience_is_spent:
             logging.warning(
                 "the training took all its steps with %.1f of %g minutes left, so it ended at a learning "
                 "rate of %.3g: give it more steps or epochs, or a smaller optimizer.train_minutes.",
