@@ -32,7 +32,7 @@ that --text_pair follows --text.
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from kbert.bounds import Bounds
@@ -41,6 +41,7 @@ from kbert.checks import require
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import Progress
+from kbert.config import DatasetConfig
 from kbert.files.file_format import DELIMITED
 from kbert.files.json_file import json_line
 from kbert.inference import loading, unknown_tokens
@@ -192,8 +193,12 @@ def _examples(source, flags, num_texts):
     if not flags.input_file:
         # Somebody waits for the answer to each line.
         alone = 1 if sys.stdin.isatty() or flags.batch_size == 1 else None
-        lines = read_standard_input()
-        return examples_from_lines(inputs, lines, "standard input", most_problems=1), None, alone
+        name = "standard input"
+        examples = examples_from_lines(inputs, read_standard_input(), name, most_problems=1)
+        if not alone:  # its format is that of lines, whatever the run's files had
+            dataset = replace(source.dataset or DatasetConfig(), file_format=None)
+            examples = with_checked_texts(examples, name, dataset, source.task.files)
+        return examples, None, alone
     examples = examples_of_file(flags.input_file, inputs, source.dataset)
     examples = with_checked_texts(examples, flags.input_file, source.dataset, source.task.files)
     return examples, num_texts, None

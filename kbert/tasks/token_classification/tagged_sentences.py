@@ -12,7 +12,7 @@ from typing import NamedTuple
 from absl import logging
 
 from kbert.config import DatasetConfig
-from kbert.files.file_format import FORMATS
+from kbert.files.file_format import FORMATS, format_by_name
 from kbert.input_pipelines.label_checks import judge_labels, with_judged_labels
 from kbert.input_pipelines.label_lists import listed_words
 from kbert.input_pipelines.label_names import sorted_labels
@@ -119,15 +119,14 @@ class TaggedFiles(Files):
 
     def require_texts(self, path, dataset, texts):
         """Refuses words that stand as labelled files have them: printed lists in CSV, a word in each line."""
-        read = _reader(path, dataclasses.replace(dataset, sentence=None))
-        words: list[str] = []
-        if read is read_sentence_rows and all(map(listed_words, texts)):
-            words = texts
-        elif read is read_conll and _are_words(texts, dataset):
-            words = texts
-        if words:
+        file_format = dataset.file_format or format_by_name(path)
+        if file_format == "csv":
+            are_words = all(map(listed_words, texts))
+        else:
+            are_words = file_format in (None, "tsv") and _are_words(texts, dataset)
+        if texts and are_words:
             raise ValueError(
-                f"{path} has {words[0][:80]!r} where a text is expected, words as labelled files have them; "
+                f"{path} has {texts[0][:80]!r} where a text is expected, words as labelled files have them; "
                 f"texts are answered whole: {WHOLE_TEXTS}. kbert evaluate takes labelled files."
             )
 

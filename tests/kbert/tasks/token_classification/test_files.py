@@ -15,7 +15,11 @@ from kbert.experiments.labelled_file import LabelledFile
 from kbert.input_pipelines.json_rows import MissingColumn
 from kbert.input_pipelines.labelled_files import examples_fingerprint
 from kbert.input_pipelines.repeated_rows import repetitions, shared_rows
-from kbert.input_pipelines.unlabelled_files import examples_of_file, with_checked_texts
+from kbert.input_pipelines.unlabelled_files import (
+    examples_from_lines,
+    examples_of_file,
+    with_checked_texts,
+)
 from kbert.tasks.token_classification.tagged_sentences import TaggedFiles, read_tagged_sentences
 from kbert.tasks.token_classification.token_classification import TokenClassification
 from tests.places import SHARED_DATA
@@ -613,6 +617,13 @@ def test_labelled_words_are_no_texts_to_answer(tmp_path, name, content, dataset)
     examples = examples_of_file(path, [("text",)], dataset)
     with pytest.raises(ValueError, match=f"{name} has .* where a text is expected, words as labelled files"):
         with_checked_texts(examples, path, dataset, TaggedFiles())
+
+
+def test_labelled_words_of_standard_input_are_no_texts_either():
+    """kbert predict < FILE.conll answered each word as a text."""
+    examples = examples_from_lines([("text",)], IOB1_FILE.splitlines(), "standard input")
+    with pytest.raises(ValueError, match="^standard input has .* where a text is expected, words as"):
+        with_checked_texts(examples, "standard input", DatasetConfig(), TaggedFiles())
 
 
 @pytest.mark.parametrize(("name", "content"), [
