@@ -1,5 +1,6 @@
 """Which format a file has, by its name and its first bytes. Standard library only."""
 
+import codecs
 import contextlib
 import os
 import zipfile
@@ -41,10 +42,12 @@ DELIMITED = tuple(name for name, row_format in FORMATS.items() if row_format.del
 TABLES = {name: row_format.mark for name, row_format in FORMATS.items() if row_format.mark}
 # Refused by their names: read as text, they would only give an error about UTF-8.
 _UNREAD = {*".7z .br .lz4 .lzma .rar .tar .tbz2 .tgz .txz .z .zip".split(), *(f".{name}" for name in TABLES)}
-_LONGEST_MARK = 64  # bytes that are looked at
+_HEAD = 512  # bytes that are looked at: the first block of a tar archive
 
 _POINTER = ("a pointer of Git LFS, not the file itself", "get the file: git lfs pull")
 _PAGE = ("a page of the web (HTML)", "download the file itself, or take the text out of it")
+_XML = ("XML or SGML", "take the text out of it; of a dump of Wikipedia by WikiExtractor with --json")
+_TAR = ("a tar archive", "unpack it (tar -xf), and give its files")
 _PICKLE = ("a pickle of Python", 'make text of it: pandas.read_pickle(path).to_csv("rows.csv", index=False)')
 _DOWNLOADS = (_POINTER, _PAGE)
 # How a file begins that is no text: what it is, and what to do with it.
@@ -68,6 +71,11 @@ _MARKS = (
     (b"version https://git-lfs", *_POINTER),
     (b"<!doctype html", *_PAGE),
     (b"<html", *_PAGE),
+    (b"<?xml", *_XML),
+    (b"<mediawiki", *_XML),
+    (b"<!doctype", *_XML),
+    (b"warc/", "an archive of web pages (WARC, WET)", "take the texts out of it, without their heads"),
+    (b"{\\rtf", "a document in RTF", "save it as plain text in UTF-8"),
     (
         b"<doc id=",
         "a text of WikiExtractor between its marks",
@@ -100,7 +108,7 @@ def format_by_name(path: str | Path) -> str | None:
 
 def table_by_content(path: str | Path) -> str | None:
     """The format of a table, by its first bytes, unpacked; None for any other file."""
-    first = beginning(path, _LONGEST_MARK)
+    first = beginning(path, _HEAD)
     return next((name for name, mark in TABLES.items() if first.startswith(mark)), None)
 
 
@@ -125,12 +133,12 @@ def require_text_format(path: str | Path, what: str):
 
 def require_table_format(path: str | Path, file_format: str):
     """Refuses a file that has the first bytes of another format than a table's. ValueError as above."""
-    if not beginning(path, _LONGEST_MARK).startswith(TABLES[file_format]):
+    if not beginning(path, _HEAD).startswith(TABLES[file_format]):
         _require_no_other(path, file_format)
 
 
 def _require_no_other(path, what):
-    first = beginning(path, _LONGEST_MARK)
+    first = beginning(path, _HEAD)
     if foreign := _archive(path) if first.startswith(_ZIP) else _marked(first):
         kind, remedy = foreign
         if find_compression(path) and first.startswith(tuple(TABLES.values())):
@@ -155,14 +163,16 @@ def require_downloaded(path: str | Path):
       ValueError: naming the file, what it is, and how to get the file itself.
     """
     with Path(path).open("rb") as file:
-        foreign = _marked(file.read(_LONGEST_MARK))
+        foreign = _marked(file.read(_HEAD))
     if foreign and tuple(foreign) in _DOWNLOADS:
         raise ValueError(f"{path} is {foreign[0]}; {foreign[1]}.")
 
 
 def _marked(first):
-    lowered = first.lower()
-    return next((rest for mark, *rest in _MARKS if first.startswith(mark) or lowered.startswith(mark)), None)
+    if first[257:262] == b"ustar":
+        return _TAR
+    text = first.removeprefix(codecs.BOM_UTF8).lstrip().lower()
+    return next((rest for mark, *rest in _MARKS if first.startswith(mark) or text.startswith(mark)), None)
 
 
 def _archive(path):

@@ -24,6 +24,7 @@ from kbert.input_pipelines.file_problems import FileProblems
 from kbert.input_pipelines.json_rows import AS_LINES, NotLines, parse_object, require_column, text_problem
 from kbert.input_pipelines.label_lists import listed_words
 from kbert.input_pipelines.labels import ANSWER, LEFT_OUT, NO_VALUE, RowLabels, class_label, label_set
+from kbert.input_pipelines.split_columns import SplitCounter, split_columns
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_format, find_table, values_of_folders
 
@@ -155,6 +156,7 @@ def stream_examples(
         (unless `dataset.skip_empty_rows`) or have no text (see `EmptyTextCounter`); it names file and lines.
     """
     problems, labels = FileProblems(path), RowLabels(dataset, read_label)
+    splits = SplitCounter(path, (*columns, dataset.label, *dataset.text_columns, *dataset.labels))
     try:
         path = path if isinstance(path, Path) else Path(path)
         for where, record in _records(path, dataset, columns, optional, with_labels, problems):
@@ -170,11 +172,14 @@ def stream_examples(
             except ValueError as error:
                 problems.add(error)
             if not problems:
+                splits.count(record)
                 yield example
             elif problems.is_full:
                 break
         else:
             labels.say()
+            if with_labels:
+                splits.say()
     except ValueError as error:
         problems.add(error)
     problems.raise_all()
@@ -355,12 +360,11 @@ def _table_records(path, file_format, dataset, columns, wanted, with_labels, pro
                 "pandas.read_parquet(OLD).to_parquet(NEW)."
             )
         read = [column for column in wanted if column in header]
-        if with_labels and (len(read) < len(wanted) or ANSWER in {*header} - {*read}):
+        telling = [column for column in (ANSWER, *split_columns(header)) if column in {*header} - {*read}]
+        if with_labels and (len(read) < len(wanted) or telling):
             readable = table_rows.readable_columns(file, file_format)
-            if len(read) < len(wanted):  # what the file has belongs in the message
-                read = [*dict.fromkeys((*read, *readable))]
-            elif ANSWER in readable:
-                read.append(ANSWER)
+            whole = len(read) < len(wanted)  # what the file has belongs in the message
+            read = [*dict.fromkeys((*read, *(name for name in readable if whole or name in telling)))]
         # That there are such columns counts, even where nobody reads them.
         unread = dict.fromkeys(column for column in header if column not in read)
         for where, record in table_rows.read_rows(file, file_format, read):

@@ -1,5 +1,6 @@
 """Finds the files of a corpus, and says what they hold."""
 
+import itertools
 import os
 import re
 from glob import has_magic
@@ -23,6 +24,8 @@ from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
 
 _COMPRESSED_TO_TEXT = 4
+_FIRST_LINES = 5
+_NUMBERED = re.compile(r"\d+\t")  # as in the Leipzig corpora
 _READERS = {  # of files with columns, by pandas
     "csv": "pandas.read_csv(path)",
     "tsv": 'pandas.read_csv(path, sep="\\t")',
@@ -185,7 +188,8 @@ def _check_readable(file: Path):
         require_text_format(file, "text or JSON lines")
     require_no_columns(file)
     require_line_feeds(file)
-    first = next((line for _, _, line in numbered_lines(file)), "")
+    lines = [line for _, _, line in itertools.islice(numbered_lines(file), _FIRST_LINES)]
+    first = lines[0] if lines else ""
     if file.name in VOCABULARY_FILES or str(first).strip() == BERT_TOKENS.pad:
         raise ValueError(
             f"{file} is a tokenizer's file, by its name or first line, and no text to learn from; give "
@@ -195,6 +199,11 @@ def _check_readable(file: Path):
         ending = f".jsonl{file.suffix if find_compression(file) else ''}"
         raise ValueError(
             f"{file} begins with a JSON object, but its name is that of a text; end the name in {ending}."
+        )
+    if len(lines) > 1 and all(_NUMBERED.match(str(line)) for line in lines):
+        raise ValueError(
+            f"each line of {file} begins with a number and a tab, by its first {len(lines)}, which would be "
+            "read as text; leave these out: cut -f2- OLD > NEW."
         )
 
 

@@ -1,5 +1,6 @@
 """Marks that other programs wrote into a corpus."""
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tfrecords_tools.work.worker_pool import byte_batches
 # Of BERT, RoBERTa and GPT-2, of language models' corpora (WikiText, Penn Treebank), of Moses' tokenizer. Not
 # <s>, which HTML has too.
 _MARKS = (*BERT_TOKENS, "<unk>", "<pad>", "<mask>", "</s>", "<eos>", "<|endoftext|>", "@-@", "@,@", "@.@")
+_TAG = re.compile(rb"^<[^<>\n]+>$", re.MULTILINE)  # alone in its line, as in Europarl's source
 _BYTES = 1 << 20  # that are looked at
 _RARE, _FEW = 50_000, 2  # bytes to a mark, and marks: a text on BERT may name [SEP], in a small corpus too
 
@@ -31,6 +33,8 @@ def say_written_marks(files: Iterable[Path], text_format: TextFormat):
     lines = (line for unit in units for line in read_unit_lines(unit, text_format, Problems()))
     text = b"\n".join(next(byte_batches(lines, _BYTES), []))
     counts = {mark: text.count(mark.encode()) for mark in _MARKS}
+    if tags := _TAG.findall(text):
+        counts[f"lines of marks such as {tags[0].decode()}"] = len(tags)
     mark = max(counts, key=counts.__getitem__)
     if counts[mark] > max(_FEW, len(text) / _RARE):
         logging.warning(

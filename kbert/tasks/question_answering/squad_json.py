@@ -52,6 +52,7 @@ def paragraphs_and_rows(stream, path: Path) -> Iterator[tuple[str, dict, bool]]:
     """
     form = _Form(path)
     objects: dict[str, _Builder] = {}  # rows and what is around them, by prefix
+    holders: set[str] = set()  # of paragraphs, or of articles
     builder, inside = None, ""  # of the paragraph that is read
     article = number = row = 0
     for prefix, event, value in ijson.parse(stream, use_float=True, multiple_values=True):
@@ -71,6 +72,7 @@ def paragraphs_and_rows(stream, path: Path) -> Iterator[tuple[str, dict, bool]]:
             if prefix == root and event == "start_map":
                 objects[root], article, number = _Builder(path), article + bool(root), 0
         if prefix in ("data", f"{root}.paragraphs") or root not in objects:
+            holders.add(root)
             continue
         objects[root].event(event, value)
         if event == "end_map" and prefix == root:
@@ -79,6 +81,12 @@ def paragraphs_and_rows(stream, path: Path) -> Iterator[tuple[str, dict, bool]]:
                 row += 1
                 yield f"{path}, row {row}", whole, True
                 form.holds_rows = True
+            elif root not in holders and (root or form.holds_rows):
+                raise ValueError(
+                    f"{path}: object {article or row + 1} has no question, context or paragraphs, only "
+                    f"{', '.join(map(shown_name, whole)) or 'nothing'}; rename these, or take it out."
+                )
+            holders.discard(root)
 
 
 class _Builder(ijson.ObjectBuilder):

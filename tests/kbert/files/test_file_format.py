@@ -2,6 +2,7 @@
 
 import gzip
 import pickle
+import tarfile
 import zipfile
 from typing import get_args
 
@@ -45,6 +46,12 @@ def archive(*names):
     return write
 
 
+def tar(path):
+    path.with_suffix(".txt").write_text("A text.\n")
+    with tarfile.open(path, "w") as archived:
+        archived.add(path.with_suffix(".txt"), "a.txt")
+
+
 NO_TEXT = {
     "xlsx": (archive("[Content_Types].xml", "xl/workbook.xml"), "an Excel workbook"),
     "ods": (archive("mimetype", "content.xml"), "an OpenDocument file"),
@@ -63,7 +70,12 @@ NO_TEXT = {
         lambda path: path.write_text("version https://git-lfs.github.com/spec/v1\n"),
         "a pointer of Git LFS",
     ),
-    "html": (lambda path: path.write_text("<!DOCTYPE html><html>"), "a page of the web"),
+    "html": (lambda path: path.write_text("\ufeff\n<!DOCTYPE html><html>", "utf-8"), "a page of the web"),
+    "xml": (lambda path: path.write_text('<?xml version="1.0"?><mediawiki>'), "XML"),
+    "sgml": (lambda path: path.write_text('<!DOCTYPE lewis SYSTEM "lewis.dtd">\n'), "XML or SGML"),
+    "wet": (lambda path: path.write_text("WARC/1.0\r\nWARC-Type: warcinfo\r\n"), "an archive of web pages"),
+    "rtf": (lambda path: path.write_text(r"{\rtf1\ansi A text.}"), "a document in RTF"),
+    "tar": (tar, "a tar archive, .*tar -xf"),
 }
 
 

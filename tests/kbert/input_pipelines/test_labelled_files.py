@@ -184,6 +184,27 @@ def test_a_second_text_that_is_not_read_is_said(write, caplog, tmp_path):
     assert not caplog.text
 
 
+@pytest.mark.parametrize("form", ["a.jsonl", "a.csv", "a.parquet"])
+@pytest.mark.parametrize("others", [("test", "dev"), ("train", "train")])
+def test_a_column_that_says_several_splits_is_said(write, caplog, tmp_path, form, others):
+    splits = ("train", *others)
+    table = pa.table({"text": ["a", "b", "c"], "label": ["x"] * 3, "Partition": splits})
+    if form == "a.parquet":
+        path = write_parquet(tmp_path / form, table)
+    elif form == "a.csv":
+        path = write(
+            form, "".join(f"{row}\n" for row in ("text,label,Partition", *map("a,x,{}".format, splits)))
+        )
+    else:
+        path = write(form, "".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+    assert len(read_rows(path, PLAIN)) == 3
+    said = f"{path}: its column 'Partition' says train (1), test (1), dev (1), and all of these rows are read"
+    assert (said in caplog.text) == ("test" in others) == bool(caplog.text)
+    caplog.clear()
+    assert len(read_rows(path, dataclasses.replace(PLAIN, label="Partition"))) == 3
+    assert not caplog.text
+
+
 def test_short_rows_are_skipped_where_the_config_says_so_and_never_without_labels(write, caplog):
     lines = ["a\tb\ty", "one\ttwo\t1", "broken", "three\tfour", "five\tsix\t0"]
     path = write("a.tsv", "\n".join(lines) + "\n")

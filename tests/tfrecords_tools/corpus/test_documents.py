@@ -204,6 +204,7 @@ def test_what_is_no_text_or_has_other_lines_is_refused_before_it_is_read(tmp_pat
         ("saved.arrow", b"\xff\xff\xff\xff", r"or by datasets\.Dataset\.from_file\(path\)\.to_pandas"),
         ("texts.tab", b"text\tlabel\n", r"or by pandas\.read_csv\(path, sep=\"\\t\"\)"),
         ("old.txt", b"one\rtwo\r", "carriage returns, but no line feeds"),
+        ("deu_news.txt", b"1\tA dog.\n2\tA cat.\n", "a number and a tab, by its first 2, .*cut -f2-"),
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(ValueError, match=message):

@@ -15,6 +15,7 @@ WORDS = "the game was played on a field near the town , and it ended late in the
         ("a game</s>\n", "</s>"),
         ("a game .<|endoftext|>\n", "<|endoftext|>"),
         ("question [SEP] answer\n", "[SEP]"),
+        ("<SPEAKER ID=1>\n", "lines of marks such as <SPEAKER ID=1>"),
     ],
 )
 def test_marks_in_one_line_of_a_hundred_are_said(tmp_path, caplog, line, mark):

@@ -100,6 +100,10 @@ def test_a_name_that_an_object_has_twice_is_refused(tmp_path):
         list(read_questions(tmp_path / "twice.json"))
 
 
+ANSWERS = {"text": ["Ann"], "answer_start": [0]}
+ROWS = [{"id": "1", "question": "Who?", "context": "Ann saw.", "answers": ANSWERS}]
+
+
 def changed(change):
     values = copy.deepcopy(content())
     change(values, values["data"][0]["paragraphs"][0])
@@ -131,6 +135,12 @@ def changed(change):
             changed(lambda v, p: v["data"].append({"paragraphs": [{}]})),
             "paragraph 1 of article 2 has no field",
         ),
+        (
+            changed(lambda v, p: v["data"].append({"title": "b", "Paragraphs": [p]})),
+            "object 2 has no question, context or paragraphs, only title, Paragraphs",
+        ),
+        ([*ROWS, {"id": "2", "Question": "x"}], "object 2 has no .* only id, Question;"),
+        (b"%s\n%s" % (json.dumps(ROWS[0]).encode(), b'{"query": "x"}'), "object 2 has no .* only query"),
     ],
 )
 def test_a_file_of_another_form_is_refused(tmp_path, values, message):
