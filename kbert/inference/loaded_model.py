@@ -332,7 +332,8 @@ class LoadedModel(TextAnswers):
         """Texts as inputs of the model: tokenized, cut to `max_seq_length`, padded to the longest of them.
 
         Args:
-          texts: a text or a list of texts; a single text becomes a batch of one.
+          texts: a text or a list of texts; a single text becomes a batch of one. A warning names one that is
+            cut.
           text_pairs: the second texts in the same form, or None.
           with_masks: whether `[MASK]` in a text means the mask token.
 
@@ -348,7 +349,9 @@ class LoadedModel(TextAnswers):
         batch, prompt = text_batch(texts, text_pairs), self.vectors.prompt()
         pairs = None if batch.pairs is None else tf.constant(batch.pairs, tf.string)
         texts = tf.constant([prompt + text for text in batch.texts], tf.string)
-        return self.text_inputs(texts, pairs, pad_to_longest=True, with_masks=with_masks)
+        rows = self.text_inputs.rows(texts, pairs, with_masks)
+        self.warn_of_cut_text(rows.truncated, batch.texts, longest=f"{self.max_seq_length} tokens")
+        return rows.features
 
     @property
     def makes_vectors(self) -> bool:

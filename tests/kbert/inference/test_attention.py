@@ -57,3 +57,13 @@ def test_a_model_of_texts_alone_is_shown_no_pair():
     loaded.takes_pairs = False
     with pytest.raises(ValueError, match="reads texts alone, .* second text"):
         compute_attention(loaded, "looks", "jump")
+
+
+def test_a_text_that_is_cut_is_named(model_and_weights, caplog):
+    """The picture is of its beginning alone, though answers may read more of it."""
+    loaded = model_and_weights[0].with_max_seq_length(5)
+    compute_attention(loaded, "jump the a")
+    assert not caplog.text
+    attention = compute_attention(loaded, "jump the a looks")
+    assert len(attention.tokens) == 5
+    assert "'jump the a looks' is longer than the 5 tokens that " in caplog.text
