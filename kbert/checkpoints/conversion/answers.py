@@ -38,6 +38,7 @@ def for_other_code(checkpoint: BertCheckpoint, report: Report) -> BertCheckpoint
     checkpoint = _with_temperature_in_head(checkpoint, report)
     _require_default_settings(checkpoint, report)
     _note_positive_label(checkpoint, report)
+    _warn_of_positions(checkpoint, report)
     return checkpoint
 
 
@@ -147,6 +148,17 @@ def _note_positive_label(checkpoint, report):
             f"evaluations of {checkpoint.source} give the F1 of the label {shown(positive)}, and "
             f"{report.format} has no place for it: there it is that of the last label, {shown(last[0])}, "
             "unless a config says dataset.positive_label"
+        )
+
+
+def _warn_of_positions(checkpoint, report):
+    """Warns of rows that no text has trained: nobody is told of them from now on."""
+    trained, encoder = checkpoint.trained_positions, checkpoint.encoder
+    if trained and encoder.num_position_rows and trained < encoder.max_position_embeddings:
+        report.warn(
+            f"no text of more than {trained} tokens has trained {checkpoint.source}, and {report.format} has "
+            "no place for it: longer texts are read there without a warning",
+            f"; kbert convert --max_position_embeddings={trained} leaves the other positions out",
         )
 
 

@@ -9,9 +9,11 @@ import pytest
 import kbert
 from kbert.checkpoints import FORMATS, GOOGLE, HUGGING_FACE, KBERT
 from kbert.checkpoints.bert_checkpoint import RecordedTask
+from kbert.checkpoints.conversion.answers import for_other_code
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
 from kbert.checkpoints.model_loading import task_from_checkpoint
+from kbert.checkpoints.report import Report
 from kbert.config import DatasetConfig
 from kbert.runs.chosen_settings import Chosen
 from kbert.tasks import TASKS
@@ -124,6 +126,18 @@ def test_another_positive_label_is_noted(positive, format, tmp_path):
     notes = write_checkpoint(run_of(task), tmp_path / "there", format).notes
     found = [note for note in notes if f"the F1 of the label '{LABELS[0]}'" in note and LABELS[1] in note]
     assert len(found) == (positive == LABELS[0])
+
+
+@pytest.mark.parametrize("format", OTHERS)
+def test_positions_that_no_text_has_trained_are_said_where_nothing_can_hold_it(format, tmp_path, caplog):
+    run = random_checkpoint("encoder", **SHAPE)
+    rotary = random_checkpoint("encoder", **SHAPE | families.MODERNBERT)
+    for checkpoint, trained in ((run, None), (run, 128), (rotary, 24)):
+        for_other_code(dataclasses.replace(checkpoint, trained_positions=trained), Report(format, "out"))
+    assert not caplog.text
+    for_other_code(dataclasses.replace(run, trained_positions=24), Report(format, "out"))
+    assert f"more than 24 tokens has trained there, and {format} has no place for it" in caplog.text
+    assert "kbert convert --max_position_embeddings=24 leaves the other positions out." in caplog.text
 
 
 @pytest.mark.long
