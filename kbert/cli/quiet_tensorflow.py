@@ -14,6 +14,7 @@ import sys
 from kbert.cli.progress import activity
 
 _LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
+_LEGACY_KERAS = "TF_USE_LEGACY_KERAS"
 # Keras imports these for wrappers and plots that no command has: 1.2 of the 4.5 seconds of a processor that
 # TensorFlow takes to load (docs/speed.md).
 _ONLY_FOR_KERAS = ("sklearn", "matplotlib")
@@ -100,6 +101,8 @@ if platform.machine() in ("x86_64", "AMD64"):
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")  # before ~/.keras/keras.json
+if _LEGACY_KERAS in os.environ and importlib.util.find_spec("tf_keras") is None:
+    del os.environ[_LEGACY_KERAS]  # TF-Text asks for tf.keras, which would not load
 
 # Level 3 hides all lines but fatal ones; anything important is also raised as a Python exception. It may also
 # be inherited from a script that started this process.

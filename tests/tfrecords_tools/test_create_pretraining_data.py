@@ -2,6 +2,7 @@ import gzip
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -750,8 +751,15 @@ def test_unfinished_work_of_other_settings_is_refused_with_the_differences(tmp_p
             create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
     with pytest.raises(ValueError, match=r"differs in seed \(was 12345, now 7\)\. Repeat its settings"):
         create_pretraining_data(*corpus, tmp_path / "out", seed=7, **SMALL)
+    written = corpus[0].stat().st_mtime_ns
+    os.utime(corpus[0], ns=(written, written + 10**9))
+    with pytest.raises(ValueError, match="differs in the input files .*was written at another time") as error:
+        create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
+    stamp = re.search(r"touch -d (@\S+)", str(error.value))[1]
+    subprocess.run(["touch", "-d", stamp, corpus[0]], check=True)
+    assert corpus[0].stat().st_mtime_ns == written
     corpus[0].write_bytes(corpus[0].read_bytes() + b"one more line\n")
-    with pytest.raises(ValueError, match="differs in the input files"):
+    with pytest.raises(ValueError, match="differs in the input files .*has another size"):
         create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
 
 

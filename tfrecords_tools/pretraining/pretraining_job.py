@@ -239,8 +239,9 @@ def _refuse_other_plan(plan_file, plan):
         for key in sorted({*plan[section], *earlier[section]})
         if earlier[section].get(key) != plan[section].get(key)
     ]
-    if earlier.get("input_files") != plan["input_files"]:
-        differing.append("the input files")
+    files = earlier.get("input_files")
+    if files != plan["input_files"]:
+        differing.append(f"the input files ({_difference(files or {}, plan['input_files'])})")
     if earlier.get("format") != plan["format"]:
         differing.append("the version of kbert")
     if differing:
@@ -248,6 +249,21 @@ def _refuse_other_plan(plan_file, plan):
             f"{plan_file.parent} holds unfinished work that differs in {'; '.join(differing)}. Repeat its "
             "settings to resume it, or delete that folder to begin again."
         )
+
+
+def _difference(earlier, files):
+    """How the first file differs that does."""
+    file = next(file for file in sorted({*earlier, *files}) if earlier.get(file) != files.get(file))
+    if file not in earlier or file not in files:
+        return f"{file} is {'new' if file in files else 'not given'}"
+    (size, time), (size_now, _) = earlier[file], files[file]
+    if size != size_now:
+        return f"{file} has another size"
+    seconds, nanoseconds = divmod(time, 10**9)
+    return (
+        f"{file} was written at another time; if it is the same, touch -d @{seconds}.{nanoseconds:09} gives "
+        "it the earlier one"
+    )
 
 
 def _read_plan(plan_file):

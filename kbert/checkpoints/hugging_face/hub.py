@@ -4,6 +4,7 @@ The package huggingface_hub, an optional extra, downloads them, with its cache a
 HF_HOME, HF_HUB_CACHE, HF_HUB_OFFLINE, HF_TOKEN, HF_ENDPOINT. What is in its cache is found without it.
 """
 
+import errno
 import os
 import re
 from pathlib import Path
@@ -156,8 +157,14 @@ def download(name: str) -> Path:
             f"downloaded ({why}); {mend}, or give a folder.{near} {_WITHOUT_HUB}"
         ) from None
     except (OSError, errors.HfHubHTTPError) as error:
+        no_room = getattr(error, "errno", None) in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC)
+        mend = (
+            f"the cache is {cache_folder()}: set HF_HOME to a folder that can be written"
+            if no_room
+            else "try again"
+        )
         raise ValueError(
-            f"{name} could not be downloaded ({one_line(error)}); try again. {_WITHOUT_HUB}"
+            f"{name} could not be downloaded ({one_line(error)}); {mend}. {_WITHOUT_HUB}"
         ) from None
     folder = Path(folder)
     if not folder.is_dir():
@@ -230,7 +237,7 @@ def cache_folder() -> Path:
     caches = os.environ.get("XDG_CACHE_HOME", "~/.cache")
     home = os.environ.get("HF_HOME", os.path.join(caches, "huggingface"))
     folder = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE")
-    return Path(folder or os.path.join(home, "hub")).expanduser()
+    return Path(os.path.expanduser(folder or os.path.join(home, "hub")))
 
 
 def _cached(repository):

@@ -4,6 +4,7 @@ Against a server on this machine. huggingface_hub reads its settings when it is 
 asked for in processes of their own: one online, one without a network.
 """
 
+import errno
 import json
 import os
 import shutil
@@ -11,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import huggingface_hub
 import pytest
 
 import kbert
@@ -194,6 +196,18 @@ def test_what_is_in_the_cache_needs_no_network(online, server):
     sentence = json.loads(unheard)["error"]
     assert "check the network and the name, or give a folder. Did you mean hf://org/model?" in sentence
     assert "HF_HUB_OFFLINE" not in sentence  # which is not set
+
+
+def test_a_cache_that_cannot_be_written_is_named(monkeypatch):
+    def download(*_, **__):
+        raise PermissionError(errno.EACCES, "Permission denied", "/.cache")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    monkeypatch.setenv("HF_HOME", "/.cache/huggingface")
+    with pytest.raises(
+        ValueError, match=r"the cache is /\.cache/huggingface/.*: set HF_HOME to a folder that"
+    ):
+        hub.download("hf://org/model")
 
 
 # ------------------------------------------------- bert-base-uncased: disk, then cache, then hub
