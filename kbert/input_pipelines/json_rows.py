@@ -10,7 +10,10 @@ AS_LINES = (
     "as data: jq -c '.data[]' FILE > rows.jsonl. Of paragraphs with questions: jq -c '.data[].paragraphs[] | "
     ".context as $context | .qas[] | {id, question, context: $context}' FILE > rows.jsonl."
 )
-_OF_PAIRS = " Make rows of them: jq -c '{text: .[0], label: .[1]}' OLD > NEW"
+_OF_PAIRS = (
+    " Make rows of them: jq -c '{text: .[0], label: .[1]}' OLD > NEW; of two texts with text_pair in the "
+    "place of label."
+)
 _NAMES = {type(None): "null", bool: "true or false", str: "string", list: "list", dict: "object"}
 
 
@@ -53,8 +56,8 @@ def parse_object(line: str, source: str, number: int, expected: str) -> dict:
         value = parse_json(line, where)
         if isinstance(value, dict):
             return value
-        is_list = isinstance(value, list) and [*map(type, value)] == [str, dict]
-        is_pair = is_list and "entities" in value[1]  # as spaCy has spans
+        # As CLINC150 has texts and labels, sentence-transformers' data texts, and spaCy texts and spans.
+        is_pair = isinstance(value, list) and len(value) > 1 and isinstance(value[0], str)
         raise ValueError(
             f"{where}: expected an object {expected}, received a {json_type(value)}: {str(value)[:500]}."
             f"{_OF_PAIRS if is_pair else ''}"

@@ -155,7 +155,7 @@ def _matching(pattern, file_format):
 
 def _refuse_texts(what, files):
     """Raises ValueError where each label has a folder, and each text a file in it."""
-    labels = sorted({file.parent.name for file in files if file.suffix == ".txt"})
+    labels = sorted({file.parent.name for file in files if file.suffix in ("", ".txt") and file.is_file()})
     if len(labels) > 1:
         raise ValueError(
             f"{what}: a file for each text, in folders ({', '.join(labels[:5])}). Make rows of them, with "
@@ -206,7 +206,7 @@ def _list_splits(folder):
 def _no_split(folder):
     shards = sorted(folder.rglob("*.parquet"))
     if not shards:
-        _refuse_texts(folder, folder.glob("*/*.txt"))
+        _refuse_texts(folder, folder.glob("[!.]*/*"))
         return (
             f"{folder} is a folder, but no dataset: expected a labelled file, or a folder with {_SPLIT} that "
             "save_to_disk of `datasets` wrote."

@@ -315,6 +315,10 @@ REFUSED = {
         "a.jsonl line 1: expected an object of columns, received a list: ['x', {'entities': []}]. "
         "Make rows of them: jq -c '{text: .[0], label: .[1]}' OLD > NEW",
     ),
+    "sentence-transformers' pair": (
+        *("a.jsonl", '["a query", "its text"]\n'),
+        "a.jsonl line 1: expected an object of columns, received a list: ['a query', 'its text']. Make rows",
+    ),
     "JSON list": ("a.jsonl", "[1]\n", "a.jsonl line 1: expected an object of columns, received a list: [1]."),
     "nested too deeply": ("a.jsonl", "[" * 200_000 + "\n", "a.jsonl line 1 is nested too deeply to be read."),
     "a column twice": (

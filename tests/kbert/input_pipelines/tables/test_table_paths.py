@@ -114,11 +114,13 @@ def test_a_dev_split_is_the_same_whatever_the_rows_are_written_in(tmp_path):
     assert parts[0][1].num_examples == 4
 
 
-@pytest.mark.parametrize("pattern", ["", "*/*.txt"])
-def test_a_folder_for_each_label_is_told_how_to_become_rows(tmp_path, pattern):
+@pytest.mark.parametrize(
+    ("pattern", "name"), [("", "0_9.txt"), ("*/*.txt", "0_9.txt"), ("", "49960"), ("*/*", "49960")]
+)
+def test_a_folder_for_each_label_is_told_how_to_become_rows(tmp_path, pattern, name):
     for label in ("pos", "neg"):
         (tmp_path / label).mkdir()
-        (tmp_path / label / "0_9.txt").write_text("A good film.")
+        (tmp_path / label / name).write_text("A good film.")
     with pytest.raises(ValueError, match=r"file for each text, in folders \(neg, pos\)\. Make rows of"):
         find_table(tmp_path / pattern)
 
