@@ -25,7 +25,7 @@ from kbert.files.whole_file import final_name
 from kbert.full_memory import naming_full_memory
 from kbert.input_pipelines.pipeline_errors import MENDABLE, own_error
 
-_PROJECT = Path(__file__).resolve().parents[2]
+_PROJECT = Path(__file__).parents[2]  # with its links, as the path of a log line's file has them
 _FEWER_AT_ONCE = "take a smaller batch size, or shorter sequences (max_seq_length)"
 _PACKAGES = ("kbert", "tfrecords_tools", "export", "kbert_export", "benchmarks")
 

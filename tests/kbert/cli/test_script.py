@@ -90,6 +90,17 @@ def test_a_closed_stream_takes_what_is_printed_and_no_file_its_number(closed, tm
     assert ended.returncode == 0 and (tmp_path / "end").exists() and not (tmp_path / "written").read_text()
 
 
+def test_a_kbert_that_a_link_leads_to_shows_its_log(tmp_path):
+    (tmp_path / "link").symlink_to(REPOSITORY)
+    script = tmp_path / "logs.py"
+    script.write_text(
+        "from kbert.cli import script, warn_once\nscript.run(lambda: warn_once.warn_once('a warning'))\n"
+    )
+    environment = os.environ | {"PYTHONPATH": str(tmp_path / "link")}
+    ended = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "a warning\n")
+
+
 def test_a_pipe_to_something_else_that_breaks_is_an_error():
     result = run_script("raise BrokenPipeError(32, 'Broken pipe')")
     assert (result.returncode, result.stderr) == (1, "error: [Errno 32] Broken pipe\n")
