@@ -97,8 +97,8 @@ def export_package() -> str:
     """The import name of the exporters that belong to this kbert: a checkout and an installed one differ."""
     spec = importlib.util.find_spec(_INSTALLED)
     folders = spec.submodule_search_locations if spec is not None else None
-    root = Path(__file__).resolve().parents[2]
-    is_ours = any(Path(folder).resolve().parent == root for folder in folders or ())
+    root = Path(__file__).parents[2]  # with its links, as the folders: the files of some installers are links
+    is_ours = any(Path(folder).parent == root for folder in folders or ())
     return _INSTALLED if is_ours else "export"
 
 

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 from importlib.machinery import ModuleSpec
@@ -96,3 +97,15 @@ def test_the_exporters_are_those_beside_this_kbert(monkeypatch, folder, name):
     spec.submodule_search_locations = [str(folder)]
     monkeypatch.setattr(importlib.util, "find_spec", {"kbert_export": spec}.get)
     assert export_package() == name
+
+
+def test_the_files_of_an_installed_kbert_may_be_links(tmp_path):
+    """As `uv pip install --link-mode=symlink` makes them."""
+    for folder, name in (("kbert", "kbert"), ("export", "kbert_export")):
+        without = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(REPOSITORY / folder, tmp_path / name, ignore=without, copy_function=os.symlink)
+    program = "from kbert.cli.commands import export_package; print(export_package())"
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-c", program]
+    asked = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert asked.stdout == "kbert_export\n", asked.stderr
