@@ -8,6 +8,7 @@ import multiprocessing.forkserver
 import os
 import signal
 import sys
+import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -164,8 +165,16 @@ def _context(modules):
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["kbert.cli.quiet_tensorflow", *modules])
-    with _same_path():
-        multiprocessing.forkserver.ensure_running()
+    try:
+        with _same_path():
+            multiprocessing.forkserver.ensure_running()
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise ValueError(  # "AF_UNIX path too long"; new releases of Python take /tmp by themselves
+            f"TMPDIR={tempfile.gettempdir()} is too long for the socket of worker processes; set a shorter "
+            "one, or give --num_workers=1."
+        ) from error
     return context
 
 
