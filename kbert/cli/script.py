@@ -118,17 +118,22 @@ def _exit_code(error):
     if isinstance(error, SystemExit):
         return error.code
     if isinstance(error, StoppedBySignal):
-        print(error, file=sys.stderr)
+        _say(error)
         return error.exit_code
     if is_from_interrupt(error):
-        print(STOPPED_BY_CTRL_C, file=sys.stderr)
+        _say(STOPPED_BY_CTRL_C)
         return INTERRUPTED
     sentence = error_sentence(error)
     if sentence is None:
         raise error
     logging.debug("Traceback of the error below:", exc_info=True)
-    print(f"error: {sentence}", file=sys.stderr)
+    _say(f"error: {sentence}")
     return 1
+
+
+def _say(line):
+    with contextlib.suppress(OSError):  # a terminal that is gone: the exit code still says it
+        print(line, file=sys.stderr)
 
 
 def _is_unread(stream) -> bool:
@@ -164,5 +169,6 @@ def _end(code):
         sys.exit(code)
     atexit._run_exitfuncs()
     standard_logging.shutdown()
-    sys.stderr.flush()
+    with contextlib.suppress(OSError):
+        sys.stderr.flush()
     os._exit(code or 0)

@@ -12,7 +12,8 @@ import threading
 INTERRUPTED = 130  # 128 + SIGINT, as in shells
 STOPPED_BY_CTRL_C = "stopped by Ctrl-C"
 
-_WARNINGS = (signal.SIGUSR1, signal.SIGUSR2)  # of job schedulers, before the time of a job ends
+# Of a terminal that is closed or lost; of job schedulers, before the time of a job ends.
+_WARNINGS = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, *_WARNINGS)
 _ENDING = (signal.SIG_DFL, signal.default_int_handler)  # handlers that end a process
 _SECONDS_TO_END = 1.0
@@ -62,7 +63,8 @@ class StopSignal:
     @contextlib.contextmanager
     def listening(self):
         """Inside this context the first SIGTERM or SIGINT is only recorded; the second acts as it did before.
-        SIGUSR1 and SIGUSR2, which end a process too, count alike where nothing else handles them.
+        SIGHUP, SIGUSR1 and SIGUSR2, which end a process too, count alike where nothing else handles them. A
+        SIGHUP after the first signal changes nothing: for one lost terminal the shell and the system send it.
 
         Python runs signal handlers between its own instructions, so no handler runs during a long call into
         TensorFlow. A thread therefore waits for the second signal. If that signal should end the process and
@@ -84,6 +86,8 @@ class StopSignal:
         def note(number, frame):
             self.received = self.received or number
             restore()
+            if signal.SIGHUP in before:
+                signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
         def restore():
             for number, handler in before.items():
@@ -111,14 +115,14 @@ def _second_signal_ends_at_once(before):
     ended = threading.Event()
     receiver, sender = socket.socketpair()
     sender.setblocking(False)
-    fatal = {number for number, handler in before.items() if handler in _ENDING}
+    fatal = {number for number, handler in before.items() if handler in _ENDING} - {signal.SIGHUP}
 
     def listen():
         count = 0
         # The bytes are the signals' numbers, see signal.set_wakeup_fd; none come when the socket is closed.
         while number := receiver.recv(1):
             count += number[0] in before
-            if count == 2 and number[0] in fatal and not ended.wait(_SECONDS_TO_END):
+            if count > 1 and number[0] in fatal and not ended.wait(_SECONDS_TO_END):
                 os.write(2, _AT_ONCE.encode())
                 os._exit(128 + number[0])
 

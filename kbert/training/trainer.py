@@ -127,7 +127,7 @@ def train(task: Task, config: TrainingConfig, plan: Plan, run: RunDirectory, str
       FloatingPointError: when a loss or gradient norm is not finite.
       MemoryError: when a step or an evaluation does not fit into memory.
       OSError: when the last checkpoint cannot be written.
-      StoppedBySignal: after a SIGTERM or Ctrl-C, once everything is saved.
+      StoppedBySignal: after a signal of `StopSignal.listening`, once everything is saved.
       ValueError: when the batch size is not divisible by the number of replicas, when there are checkpoints
         but none can be read, or when the texts of a batch do not fit into `packed_rows`.
     """

@@ -13,11 +13,11 @@ from tests import warm_processes
 from tests.places import REPOSITORY
 
 
-def run_script(body, *arguments, stdout=subprocess.PIPE):
+def run_script(body, *arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE):
     code = f"from kbert.cli import script\ndef main():\n    {body}\nscript.run(main)"
     command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(
-        command, cwd=REPOSITORY, stdout=stdout, stderr=subprocess.PIPE, encoding="utf-8", timeout=120
+        command, cwd=REPOSITORY, stdout=stdout, stderr=stderr, encoding="utf-8", timeout=120
     )
 
 
@@ -43,6 +43,19 @@ def run_script(body, *arguments, stdout=subprocess.PIPE):
 def test_exit_codes_and_sentences(body, exit_code, standard_error):
     result = run_script(body)
     assert (result.returncode, result.stderr) == (exit_code, standard_error)
+
+
+@pytest.mark.parametrize(
+    ("body", "exit_code"),
+    [
+        ("from kbert.cli.signals import StoppedBySignal; raise StoppedBySignal(1, 'at step 3')", 129),
+        ("raise KeyboardInterrupt", 130),
+        ("raise ValueError", 1),
+    ],
+)
+def test_a_terminal_that_takes_no_more_lines_changes_no_exit_code(body, exit_code):
+    with open("/dev/full", "w") as full:
+        assert run_script(body, stderr=full).returncode == exit_code
 
 
 @pytest.mark.parametrize("flag", [[], ["--help"]])

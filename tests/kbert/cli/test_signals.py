@@ -63,18 +63,34 @@ def test_the_first_signal_is_noted_and_what_was_there_comes_back(number):
     assert signal.getsignal(number) == before
 
 
-def test_an_ignored_ctrl_c_stays_ignored():
-    """As Ctrl-C is for a command that a script starts in the background."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_an_ignored_signal_stays_ignored(number):
+    """As Ctrl-C is for a command that a script starts in the background, and SIGHUP after nohup."""
+    before = signal.signal(number, signal.SIG_IGN)
     try:
         with StopSignal().listening() as stop:
-            send(signal.SIGINT)
+            send(number)
             assert stop.received == 0
             send(signal.SIGTERM)
             assert stop.received == signal.SIGTERM
-        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+        assert signal.getsignal(number) == signal.SIG_IGN
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(number, before)
+
+
+@pytest.mark.parametrize("first", [signal.SIGHUP, signal.SIGTERM])
+def test_a_lost_terminal_may_say_so_twice(first):
+    """The shell sends SIGHUP to its jobs, the system again; a login that ends sends SIGTERM and SIGHUP."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        with StopSignal().listening() as stop:
+            send(first)
+            send(signal.SIGHUP)
+            time.sleep(_SECONDS_TO_END + 0.2)
+            assert stop.received == first
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_a_signal_that_somebody_uses_stays_theirs():
