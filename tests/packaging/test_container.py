@@ -32,6 +32,12 @@ def test_what_is_copied_is_there_and_is_what_the_package_needs():
     assert set(copied()) == {*FILES, *folders, "requirements.lock"}
 
 
+def test_packages_are_compiled_once_and_not_by_every_container():
+    """pip compiles by itself; uv does not."""
+    by_uv = re.findall(r"\buv pip install .*", DOCKERFILE)
+    assert by_uv and all("--compile-bytecode" in line for line in by_uv)
+
+
 def test_the_image_starts_kbert_in_the_form_that_gets_signals():
     """As an executable with its first argument, not below a shell."""
     assert re.findall(r"^(?:ENTRYPOINT|CMD) (.*)$", DOCKERFILE, re.MULTILINE) == ['["kbert"]', '["--help"]']
