@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 import re
 import shlex
 from pathlib import Path
@@ -16,7 +17,7 @@ ENVIRONMENT = {"MALLOC_ARENA_MAX": "2", "TF_ENABLE_ONEDNN_OPTS": "1"}
 def served_name(base: Path) -> str:
     """What TensorFlow Serving calls the model in a folder: the folder's name, of letters that its image, its
     flags and the paths of its REST take as they are."""
-    return re.sub(r"[^A-Za-z0-9_.-]", "_", base.resolve().name)
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", os.path.basename(os.path.abspath(base)))
 
 
 def docker_command(base: Path, model_name: str, min_server_version: str | None) -> str:

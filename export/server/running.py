@@ -210,9 +210,10 @@ def _answering_browsers(app, origins):
 
 
 def model_name_from(path: str) -> str:
-    """The name of what is served, if none is given: its folder's, or that above a version."""
+    """The name of what is served, if none is given: its folder's, or that above a version. A link has its own
+    name, which stays when it leads to the next release."""
     scheme, _, hub_name = path.partition("://")
-    folder = pathlib.Path(hub_name.partition("@")[0] if hub_name else scheme).resolve()
+    folder = pathlib.Path(os.path.abspath(hub_name.partition("@")[0] if hub_name else scheme))
     is_version = version_number(folder) is not None and version_folder(folder) == folder
     name = folder.parent.name if is_version else folder.name
     return re.sub(r"[^\w.-]", "_", name) or "model"

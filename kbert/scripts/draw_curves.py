@@ -12,6 +12,7 @@ Without --output_file, curves.html in the run's folder is replaced, as the run d
 name and that exists is replaced only with --overwrite.
 """
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def write_curves(
     path = Path(output_file or folders[0] / run_page.PAGE_FILE)
     if path.suffix not in (".html", ".png"):
         raise ValueError(f"--output_file={path} must end in .html or .png.")
-    names = [folder.resolve().name for folder in folders]
+    names = [os.path.basename(os.path.abspath(folder)) for folder in folders]  # of a link its own
     if len(set(names)) < len(names):  # runs/a/scratch and runs/b/scratch
         names = [str(folder) for folder in folders]
     if len(set(names)) < len(names):

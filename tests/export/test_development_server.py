@@ -48,6 +48,18 @@ def test_a_version_is_named_as_the_folder_of_versions(tmp_path):
     assert [model_name_from(str(path)) for path in (run, version)] == ["20261128", "reviews"]
 
 
+def test_a_link_to_the_newest_release_keeps_its_name(tmp_path, monkeypatch):
+    """It became the release's: clients that ask for `reviews` got 404 after the next one."""
+    for release in ("2026-11-30", "3"):
+        (tmp_path / release).mkdir()
+        (tmp_path / release / "saved_model.pb").touch()
+        link = tmp_path / f"reviews_{release}"
+        link.symlink_to(release)
+        assert model_name_from(str(link)) == link.name
+    monkeypatch.chdir(tmp_path / "3")
+    assert model_name_from(".") == tmp_path.name  # a version
+
+
 @pytest.mark.parametrize("name", ["a/b/c", "/a", "a/", "ex/..", 'a"b', "$HOME", "a\nb", "x" * 101])
 def test_a_name_that_no_path_can_hold_is_refused(asked_model_dir, name):
     with pytest.raises(ValueError, match="model_name=.*expected letters, digits"):

@@ -104,6 +104,13 @@ def test_a_picture_of_more_runs_than_colours_is_refused(run_folder, tmp_path, su
     assert [path.name for path in tmp_path.glob(f"*{suffix}")] == [f"eight{suffix}"]
 
 
+def test_a_link_to_a_run_is_drawn_by_its_own_name(run_folder, tmp_path):
+    (tmp_path / "best").symlink_to(run_folder("20261130", LINES))
+    write_curves([tmp_path / "best"], tmp_path / "curves.html")
+    html = (tmp_path / "curves.html").read_text()
+    assert "<h1>best</h1>" in html and "20261130" not in html
+
+
 def test_scores_of_questions_are_percent_however_small(run_folder, tmp_path):
     scores = {"exact_match": 0.7, "f1": 0.95, "span_accuracy": 0.4}
     questions = run_folder("questions", [eval_line(100, 3.0, 0.2) | scores])
