@@ -245,7 +245,6 @@ def serve_until_signal(path: str, name: str | None, **options) -> None:
 
 
 def _end_while_loading(number, frame) -> None:
-    # A handler of its own: the first process of a container, as in `docker stop`, ignores SIGTERM otherwise.
     os.write(2, b"stopped by SIGTERM while the model was loading\n")
     remove_folders_aside()
     os._exit(128 + number)

@@ -19,7 +19,13 @@ from absl import app, flags, logging
 from kbert.cli import quiet_tensorflow
 from kbert.cli.flags import parse_flags, program, shown_positions
 from kbert.cli.progress import log_activities
-from kbert.cli.signals import INTERRUPTED, STOPPED_BY_CTRL_C, StoppedBySignal, is_from_interrupt
+from kbert.cli.signals import (
+    INTERRUPTED,
+    STOPPED_BY_CTRL_C,
+    StoppedBySignal,
+    end_first_process_by_sigterm,
+    is_from_interrupt,
+)
 from kbert.files import full_disk
 from kbert.files.whole_file import final_name
 from kbert.full_memory import naming_full_memory
@@ -64,6 +70,7 @@ def run(main, *config_classes, positions=()):
             sys.stdout.flush()
         return code
 
+    end_first_process_by_sigterm()
     _open_closed_streams()
     quiet_tensorflow.load_less()
     for stream in (sys.stdout, sys.stderr):

@@ -15,9 +15,22 @@ STOPPED_BY_CTRL_C = "stopped by Ctrl-C"
 # Of a terminal that is closed or lost; of job schedulers, before the time of a job ends.
 _WARNINGS = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, *_WARNINGS)
-_ENDING = (signal.SIG_DFL, signal.default_int_handler)  # handlers that end a process
 _SECONDS_TO_END = 1.0
 _AT_ONCE = "stopped at once by the second signal; repeat the command to go on from the newest checkpoint\n"
+
+
+def _end(number, frame):
+    os._exit(128 + number)
+
+
+_ENDING = (signal.SIG_DFL, signal.default_int_handler, _end)  # handlers that end a process
+
+
+def end_first_process_by_sigterm():
+    """Lets SIGTERM (`docker stop`) end this process also where it is the first one of a container: the system
+    drops a signal to that one that nothing handles."""
+    if os.getpid() == 1 and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _end)
 
 
 def is_from_interrupt(error: BaseException | None) -> bool:

@@ -45,6 +45,14 @@ def test_exit_codes_and_sentences(body, exit_code, standard_error):
     assert (result.returncode, result.stderr) == (exit_code, standard_error)
 
 
+def test_the_first_process_of_a_container_ends_by_sigterm():
+    """The system drops it there, without a handler."""
+    code = "import os, signal; os.getpid = lambda: 1; from kbert.cli import script\n"
+    code += "script.run(lambda: signal.raise_signal(signal.SIGTERM))"
+    ended = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True)
+    assert (ended.returncode, ended.stderr) == (143, b"")  # -15 without a handler
+
+
 @pytest.mark.parametrize(
     ("body", "exit_code"),
     [
