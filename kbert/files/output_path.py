@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from kbert.files.json_values import shown
 from kbert.files.whole_file import remove_leftovers
 
+_LONGEST_NAME = 230  # bytes: 255 less what `whole_file` appends while it writes
 _REMOTE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+")  # pathlib leaves one / of two; C:/ is a disk
 
 
@@ -40,8 +41,8 @@ def check_output_file(path: str | Path, inputs: Iterable[str | Path] = (), overw
       overwrite: whether a file that exists may be replaced. It never allows writing over an input.
 
     Raises:
-      ValueError: when `path` is a folder, a device or a pipe, one of the inputs, or lies in one of them; as
-        `require_local`.
+      ValueError: when `path` is a folder, a device or a pipe, one of the inputs, or lies in one of them, or
+        has a name of more than 230 bytes; as `require_local`.
       FileExistsError: when it exists and `overwrite` was not given.
       PermissionError: when nothing can be written into its folder.
     """
@@ -82,8 +83,8 @@ def check_output_folder(path: str | Path, inputs: Iterable[str | Path] = ()):
       inputs: as for `check_output_file`.
 
     Raises:
-      ValueError: when `path` is one of the inputs, lies in one of them or holds one; or cannot be replaced;
-        as `require_local`.
+      ValueError: when `path` is one of the inputs, lies in one of them or holds one; or cannot be replaced,
+        or has a name of more than 230 bytes; as `require_local`.
       PermissionError: when it cannot be made.
     """
     require_local(path)
@@ -167,6 +168,10 @@ def _require_replaceable(path):
 
 
 def _require_writable(path):
+    if (length := len(os.fsencode(path.name))) > _LONGEST_NAME:
+        raise ValueError(
+            f"{path} cannot be written: its name has {length} bytes; give one of at most {_LONGEST_NAME}."
+        )
     folder = next(parent for parent in path.absolute().parents if os.path.lexists(parent))
     if not folder.is_dir():
         raise ValueError(f"{path} cannot be written: {folder} is no folder; choose another folder.")

@@ -161,7 +161,8 @@ def _locked_aside(path, make):
     """
     while True:
         aside = _temporary(path)
-        make(aside)
+        with naming_full_disk(path, aside):
+            make(aside)
         try:
             descriptor = _open(aside)
         except FileNotFoundError:

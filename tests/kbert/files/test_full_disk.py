@@ -29,3 +29,13 @@ def test_it_names_what_was_to_be_written_and_leaves_nothing(tmp_path, kind, numb
         raise list(errors_below(aside))[number]
     assert raised.value.filename == str(path) and raised.value.errno in (errno.ENOSPC, errno.EDQUOT)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_it_is_named_too_where_there_is_no_room_for_a_new_name(tmp_path, monkeypatch):
+    def fails(path, **settings):
+        raise OSError(errno.ENOSPC, FULL, str(path))
+
+    monkeypatch.setattr("pathlib.Path.touch", fails)
+    with pytest.raises(OSError) as raised, whole_file(tmp_path / "model"):
+        pass
+    assert raised.value.filename == str(tmp_path / "model")

@@ -7,6 +7,7 @@ import pytest
 
 from kbert.files.file_format import path_problem
 from kbert.files.output_path import check_output_file, check_output_folder, require_free_folder, require_local
+from kbert.files.whole_file import whole_folder, write_text
 
 
 @pytest.fixture
@@ -67,6 +68,22 @@ def test_nothing_is_written_in_an_input_folder(tmp_path, corpus):
         check_output_folder("corpus/records", ["corpus"])
     check_output_file("corpus/new.txt", ["corpus/text.txt"])
     check_output_folder("corpus_records", ["corpus"])
+
+
+def test_a_name_that_has_no_room_for_what_is_written_first_is_refused(tmp_path, monkeypatch):
+    """It failed after all work: a file is written under a longer name and renamed."""
+    monkeypatch.setattr("os.getpid", lambda: 4194303)  # the largest of Linux
+    longest = tmp_path / ("評" * 75 + ".json")
+    check_output_file(longest)
+    write_text("", longest)
+    folder = tmp_path / ("評" * 76 + ".d")
+    for _ in range(2):
+        check_output_folder(folder)
+        with whole_folder(folder, replace=True):
+            pass
+    for check in (check_output_file, check_output_folder):
+        with pytest.raises(ValueError, match="its name has 231 bytes; give one of at most 230"):
+            check(tmp_path / ("評" * 77))
 
 
 def test_an_existing_output_needs_overwrite(tmp_path, corpus):
