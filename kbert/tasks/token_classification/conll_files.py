@@ -1,5 +1,6 @@
 """CoNLL files: one word a line in columns, blank lines between sentences -> words and tags, as they stand."""
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,8 +11,9 @@ from kbert.config import DatasetConfig
 from kbert.input_pipelines.delimited_files import require_columns, text_lines
 from kbert.input_pipelines.file_problems import FileProblems
 from kbert.tasks.token_classification.tag_schemes import OUTSIDE, is_tag
+from kbert.tasks.token_classification.word_column import LOOKED_AT, require_words
 
-DOCUMENT_MARK = "-DOCSTART-"  # the first column of the line before a document, in CoNLL-2003
+DOCUMENT_MARK = "-DOCSTART-"  # in the place of the word in the line before a document, in CoNLL-2003
 _COMMENT = "#"
 _LONG = 500  # words of a sentence that is likely to be several
 _BLANK_LINES = (
@@ -19,7 +21,6 @@ _BLANK_LINES = (
     "line ends in two carriage returns, as Python's csv writes it on Windows)."
 )
 _CONLL_U = 10  # columns between tabs; lines with such a number are no words, but several or none
-_LANGUAGE = re.compile(r"[a-z]{2,3}:(?=.)")
 _NO_WORD = re.compile(r"[0-9]+[-.][0-9]+\t")
 _HEADS_OF_WORDS = ("word", "words", "token", "tokens", "text", "form")
 _NO_TAGS = frozenset("tag tags label labels ner".split())
@@ -60,17 +61,22 @@ def read_conll(path: str | Path, dataset: DatasetConfig, with_tags: bool = True)
 
     Cells are separated by tabs if the first line of a word has one, else by spaces. With
     `dataset.column_names` the columns `dataset.text` and `dataset.label` are word and tag; without, the first
-    and the last are, as is the custom. A line that begins with -DOCSTART- begins a document; sentences before
-    the first such line are each a document of their own. Lines before the first word of a sentence that begin
-    with # and are no word with a tag of the file are comments, and are passed over with a warning. So are the
-    lines of CoNLL-U for several words (1-2) or none (1.1).
+    and the last are, as is the custom. A line that begins with -DOCSTART-, or has it as its word, begins a
+    document; sentences before the first such line are each a document of their own. Lines before the first
+    word of a sentence that begin with # and are no word with a tag of the file are comments, and are passed
+    over with a warning. So are the lines of CoNLL-U for several words (1-2) or none (1.1).
 
     Raises:
       ValueError: naming file and lines, for `column_names` without the label, another number of columns than
-        there (or in the first line), an empty word or tag, a first column that holds no words, bytes in
-        another encoding, a file without sentences, and tagged sentences of one word each.
+        there (or in the first line), a header, an empty word or tag, words that are none
+        (`word_column.require_words`), bytes in another encoding, a file without sentences, and tagged
+        sentences of one word each.
     """
-    sentences = _read_sentences(path, dataset, with_tags)
+    columns = _find_columns(path, dataset, with_tags)
+    sentences = _read_sentences(path, dataset, columns, with_tags)
+    if first := list(itertools.islice(sentences, LOOKED_AT)):
+        require_words(first, columns.number, bool(dataset.column_names))
+    sentences = itertools.chain(first, sentences)
     return require_several_words(sentences, path, _BLANK_LINES) if with_tags else sentences
 
 
@@ -84,18 +90,21 @@ def require_several_words(sentences: Iterable[FileSentence], path, advice: str) 
         raise ValueError(f"{path}: each of {number:,} sentences has one word. {advice}")
 
 
-def _read_sentences(path, dataset, with_tags):
-    columns, document, is_marked, is_empty = _find_columns(path, dataset, with_tags), 0, False, True
+def _read_sentences(path, dataset, columns, with_tags):
+    document, is_marked, is_empty = 0, False, True
     comments, problems = _Comments(path, dataset, columns), FileProblems(path)
     rows: list[tuple[str, str, str]] = []  # word, tag, where
     words: tuple[str, ...] = ()
     for number, line in _lines_and_an_end(path, dataset, problems):
-        is_mark = line.startswith(DOCUMENT_MARK)
+        is_mark = _is_mark(line, columns)
         if line.strip(" \t") and not is_mark:
             if not comments.pass_over(line, number, bool(rows)):
                 where = f"{path} line {number}"
                 try:
-                    rows.append((*_cells(line, columns, where), where))
+                    cells = _cells(line, columns, where)
+                    if not rows:
+                        _require_no_header(cells, dataset, where, is_empty)
+                    rows.append((cells[columns.word], cells[columns.tag], where))
                 except ValueError as error:
                     problems.add(error)
             if problems.is_full:
@@ -103,9 +112,6 @@ def _read_sentences(path, dataset, with_tags):
             continue
         if rows:
             words, tags, locations = zip(*rows, strict=True)
-            _require_no_header(words, tags, dataset, locations[0], is_empty)
-            if is_empty:
-                _require_words(words, tags, dataset, columns, locations[0])
             is_empty = False
             if not problems:
                 yield FileSentence(words, tags if with_tags else (), locations, document)
@@ -192,45 +198,28 @@ def label_column(dataset: DatasetConfig) -> int:
     return names.index(dataset.label) if dataset.label in names else len(names) - 1
 
 
-def _require_no_header(words, tags, dataset, where, is_first):
-    """Raises ValueError for a sentence that begins with names of columns. Further down a word and its class
-    may be written so, unless the name of the class is none."""
-    heads = _HEADS_OF_TAGS if is_first else _NO_TAGS
-    if words[0].lower() in (*_HEADS_OF_WORDS, dataset.text.lower()) and (
-        tags[0].lower() in heads | {dataset.label.lower()}
-    ):
+def _is_mark(line, columns):
+    """Whether a document begins; some copies of CoNLL-2003 have a number before the mark."""
+    if DOCUMENT_MARK not in line:  # nearly always, and quicker
+        return False
+    words = _cut(line, columns.separator)[columns.word :]
+    return line.startswith(DOCUMENT_MARK) or words[:1] == [DOCUMENT_MARK]
+
+
+def _require_no_header(cells, dataset, where, is_first):
+    """Raises ValueError for a line with the names of columns of words and of tags, whichever are read.
+    Further down a word and its class may be written so, unless the name of the class is none."""
+    tag_heads = (_HEADS_OF_TAGS if is_first else _NO_TAGS) | {dataset.label.lower()}
+    heads = [cell.lower() for cell in cells]
+    if {*heads} & {*_HEADS_OF_WORDS, dataset.text.lower()} and {*heads} & tag_heads:
         raise ValueError(
-            f"{where} looks like a header ({words[0]!r}, {tags[0]!r}); take the line out, or, for a file "
+            f"{where} looks like a header ({', '.join(map(repr, cells))}); take the line out, or, for a file "
             "with a header, set dataset.sentence to the column that numbers its sentences."
         )
 
 
-def _require_words(words, tags, dataset, columns, where):
-    """Raises ValueError for a first sentence that shows another order of the columns than is usual, or whose
-    words each begin with their language, as XTREME's copy of WikiANN has them."""
-    language = _LANGUAGE.match(words[0])
-    if language and len(words) > 1 and all(word.startswith(language[0]) for word in words):
-        raise ValueError(
-            f"{where}: each word begins with {language[0]!r}; take it away: "
-            f"sed 's/^{language[0]}//' OLD > NEW"
-        )
-    if dataset.column_names:
-        return
-    what = ""
-    if len(words) > 1 and columns.number > 2 and words == tuple(str(n + 1) for n in range(len(words))):
-        what = "numbers the words"
-    elif set(words) != {OUTSIDE} and all(map(is_tag, words)) and not all(map(is_tag, tags)):
-        what = "holds tags"
-    if what:
-        raise ValueError(
-            f"{where}: the first column {what}, but it is read as the word, and the last as its tag; name "
-            f"all {columns.number} columns in dataset.column_names, and two of them in dataset.text and "
-            "dataset.label."
-        )
-
-
 def _cells(line, columns, where):
-    """(word, tag) of a line."""
+    """The cells of a line with a word and a tag."""
     cells = _cut(line, columns.separator)
     if len(cells) != columns.number:
         kind = "tabs" if columns.separator == "\t" else "spaces"
@@ -238,11 +227,10 @@ def _cells(line, columns, where):
             f"{where}: {len(cells)} columns between {kind} where {columns.number} were expected "
             f"({columns.names})."
         )
-    word, tag = cells[columns.word], cells[columns.tag]
-    for name, cell in (("word", word), ("tag", tag.strip())):
+    for name, cell in (("word", cells[columns.word]), ("tag", cells[columns.tag].strip())):
         if not cell:
             raise ValueError(f"{where} has an empty {name}; fix the line or leave the sentence out.")
-    return word, tag
+    return cells
 
 
 def _cut(line, separator):

@@ -14,6 +14,7 @@ Sang and Veenstra, "Representing text chunks", 1999 (IOB2, IOE1, IOE2); Ratinov 
 and misconceptions in named entity recognition", 2009 (BILOU).
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 OUTSIDE = "O"
@@ -25,6 +26,7 @@ _PREFIXES = {"iob1": "BI", "iob2": "BI", "ioe1": "IE", "ioe2": "IE"} | _LETTERS
 SCHEMES = tuple(_PREFIXES)
 _TRIED = ("iob2", "bioes", "bilou", "bmes", "bmewo", "ioe2", "ioe1")  # the first that fits is taken
 _NAMED = ("iob1", "iob2", "bioes")  # where none fits, and no letter is that of another
+_MANY = 20  # different tags, of which more than half occur once: these are words
 
 
 def split_tag(tag: str) -> tuple[str, str]:
@@ -160,7 +162,7 @@ def find_scheme(sentences: Iterable[tuple[Sequence[str], Sequence[str]]], path) 
     """
     broken: dict[str, str] = {}
     others = {"iob1": 0, "iob2": 0}  # how many entities begin otherwise
-    seen: set[str] = set()
+    seen = Counter[str]()
     for tags, locations in sentences:
         seen.update(tags)
         for scheme in SCHEMES:
@@ -171,25 +173,34 @@ def find_scheme(sentences: Iterable[tuple[Sequence[str], Sequence[str]]], path) 
             others[scheme] += len(list(other_beginnings(tags, scheme)))
     scheme = next((scheme for scheme in _TRIED if scheme not in broken), None)
     if scheme is None:
-        raise ValueError(_no_scheme(path, broken, seen - {OUTSIDE}))
+        raise ValueError(_no_scheme(path, broken, seen))
     return "iob1" if scheme == "iob2" and others["iob1"] < others["iob2"] else scheme
 
 
 def _no_scheme(path, broken, seen):
     """Where the schemes with the letters of a file break, or the usual schemes."""
-    letters = {split_tag(tag)[0] for tag in seen if is_tag(tag)}
+    once = sum(number == 1 for number in seen.values())
+    is_of_words = len(seen) >= _MANY and once > len(seen) / 2
+    tags = {*seen} - {OUTSIDE}
+    letters = {split_tag(tag)[0] for tag in tags if is_tag(tag)}
     named = [scheme for scheme in SCHEMES if letters and letters <= set(_PREFIXES[scheme])] or _NAMED
     breaks = {broken[scheme]: f"{scheme} breaks at {broken[scheme]}" for scheme in named}
     is_same = len(breaks) == 1 < len(named)  # such as a tag of no scheme at all
     shown = "; ".join(breaks if is_same else breaks.values())
     mend = "types of entities without a prefix may get I-"
-    if seen <= _TYPED:
+    if tags <= _TYPED:
         command = r"sed -E 's/([[:blank:]][BIESLUMW])$/\1-ENTITY/' OLD > NEW"
         mend = f"letters alone need a type, in columns: {command}"
-    return (
-        f"{path}: its tags are in none of the schemes {', '.join(SCHEMES)}: {shown}. Fix the file ({mend}); "
-        'for labels that are no entities, such as parts of speech, set dataset.tag_scheme = "none".'
+    advice = (
+        f"Fix the file ({mend}); for labels that are no entities, such as parts of speech, set "
+        'dataset.tag_scheme = "none".'
     )
+    if is_of_words:
+        advice = (
+            f"{once:,} of {len(seen):,} tags occur once, as words do. In columns the last is the tag, where "
+            "dataset.column_names does not name all, and dataset.text and dataset.label two of them."
+        )
+    return f"{path}: its tags are in none of the schemes {', '.join(SCHEMES)}: {shown}. {advice}"
 
 
 def to_iob2(tags: Sequence[str], scheme: str) -> tuple[str, ...]:

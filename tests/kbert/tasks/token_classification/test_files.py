@@ -184,6 +184,10 @@ def test_labels_of_a_training_file_are_o_and_both_tags_of_each_type(tmp_path):
             "en:EU\tB-ORG\nen:said\tO\n",
             "line 1: each word begins with 'en:'; take it away: sed 's/^en://' OLD",
         ),
+        (
+            "科0\tO\n技1\tO\n80\tO\n",  # Weibo NER
+            "'科0' and '技1'; take it away: sed -E 's/^(.)[0-9]+/\\1/' OLD",
+        ),
         ("EU B\nsaid O\n", "([[:blank:]][BIESLUMW])$/\\1-ENTITY/' OLD > NEW"),
         ("-DOCSTART- O\n\n", "holds no sentences"),
         (
@@ -344,12 +348,59 @@ def test_conll_u_has_lines_that_are_no_words(tmp_path):
     names = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
     (sentence,) = read(path, column_names=names, text="form", label="upos", tag_scheme="none")
     assert rows([sentence]) == [(("in", "dem", "Haus"), ("ADP", "DET", "NOUN"))]
-    with pytest.raises(
-        ValueError, match="line 3: the first column numbers the words, .*dataset.column_names"
-    ):
+    with pytest.raises(ValueError, match="line 3: the first column numbers the words or .*set.column_names"):
         read(path, tag_scheme="none")
     with pytest.raises(MissingColumn, match=r"file.conll has no column 'label'; its columns are \['id',"):
         read(path, column_names=names, text="form", tag_scheme="none")
+
+
+NUMBERED = "0\t{}\tO\n\n0\tHer\tO\n1\tvisit\tO\n2\tto\tO\n3\tTuvalu\tB-LOC\n\n0\tIn\tO\n"
+OF_DOCUMENTS = "".join(f"bc/cctv_0000 {n % 6} {word} O\n" for n, word in enumerate("a b c a d e f".split()))
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (NUMBERED.format("LONDON"), "numbers the words or the sentences"),  # WikiNEuRal
+        (NUMBERED.format("A").replace("0\t", "1\t"), "numbers the words or the sentences"),
+        ("0 Harry B-PER\n0 is O\n\n1 in O\n", "numbers the words or the sentences"),
+        (OF_DOCUMENTS, "is the same in all lines of a sentence"),  # CoNLL-2012
+        ("O what\nB-GENRE comedy\n", "holds tags"),  # MIT's
+        ("O what\nO is\nO it\n\nO who\nO was\nO it\n\nO how\nO is\nO it\n", "holds tags"),
+    ],
+)
+@pytest.mark.parametrize("scheme", ["auto", "none"])
+def test_a_first_column_that_holds_no_words(tmp_path, content, what, scheme):
+    with pytest.raises(ValueError, match=f"the first column {what}, but it is read as the word"):
+        read(write(tmp_path, content), tag_scheme=scheme)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "1 CD O\n\nMay NNP O\n1 CD O\n",
+        "2019 CD B-DATE\n2020 CD B-DATE\n\n7 CD O\n1 CD O\n",
+        "1 B-PHONE\n2 I-PHONE\n\n1 B-PHONE\n2 I-PHONE\n",  # where else should the words be?
+        "no UH O\nno UH O\nno UH O\n\nyes UH O\nyes UH O\n",
+        "O O\nO O\n\nVitamin O\nO O\n",
+        "A0 O\nB1 O\nC7 O\n\nen:EU O\nen:said O\n",
+    ],
+)
+def test_a_first_column_of_numbers_or_repeated_words_is_read(tmp_path, content):
+    sentences = read(write(tmp_path, content))
+    assert " ".join(word for each in sentences for word in each.words) == " ".join(
+        line.split()[0] for line in content.splitlines() if line
+    )
+
+
+def test_a_document_begins_where_the_word_is_its_mark(tmp_path):
+    """In WikiNEuRal's copy of CoNLL-2003 its number stands first."""
+    path = write(tmp_path, f"0\t-DOCSTART-\tO\n\n{NUMBERED.format('A')}\n0\t-DOCSTART-\tO\n\n0\tB\tO\n")
+    names = {"column_names": ("n", "word", "tag"), "text": "word", "label": "tag"}
+    sentences = read(path, **names)
+    assert [len(sentence.words) for sentence in sentences] == [1, 4, 1, 1]
+    assert [sentence.position for sentence in sentences] == [0, 1, 2, 0]
+    assert [sentence.words[0] for sentence in sentences] == ["A", "Her", "In", "B"]
 
 
 WORDS = """Sentence #,Word,POS,Tag
@@ -560,6 +611,19 @@ def test_a_header_is_no_word_where_tags_have_no_scheme(tmp_path, header):
     assert len(read(write(tmp_path, f"{words}Text\tpos\n\n"), tag_scheme="none")) == 2  # a word and its class
     with pytest.raises(ValueError, match="line 1 looks like a header"):
         read(write(tmp_path, f"{header}\n{words}"), tag_scheme="none")
+
+
+def test_a_header_is_told_by_any_of_its_columns(tmp_path):
+    """As in simpletransformers' files."""
+    path = write(tmp_path, "sentence_id\twords\tlabels\n0\tHarry\tB-PER\n0\tis\tO\n")
+    with pytest.raises(ValueError, match="line 1 looks like a header .'sentence_id', 'words', 'labels'"):
+        read(path)
+
+
+def test_a_last_column_of_words_is_no_column_of_tags(tmp_path):
+    path = write(tmp_path, "".join(f"{tag} NN w{n % 15}{tag}\n" for n in range(20) for tag in "AB"))
+    with pytest.raises(ValueError, match="20 of 30 tags occur once, as words do. In columns the last is"):
+        read(path)
 
 
 def test_types_that_look_alike_are_refused_and_those_that_may_be_one_are_shown(tmp_path, caplog):
