@@ -17,6 +17,7 @@ from kbert.input_pipelines.delimited_files import (
     delimited_records,
     find_layout,
     likely_format,
+    read_cells,
     require_columns,
     text_lines,
 )
@@ -433,6 +434,15 @@ def read_header(path: str | Path, dataset: DatasetConfig, wanted: Iterable[str])
     layout = find_layout(lines, path, file_format, dataset, list(wanted), problems)
     problems.raise_all()
     return layout.header
+
+
+def read_first_row(path: str | Path, dataset: DatasetConfig) -> list[str]:
+    """The cells of the first row of a TSV or CSV file, read with `dataset.column_names`; none of an empty
+    one. Raises ValueError as `read_header` does."""
+    problems, file_format = FileProblems(path), _require_format(path, dataset)
+    lines = text_lines(path, dataset.encoding, problems)
+    layout = find_layout(lines, path, file_format, dataset, [], problems)
+    return next((cells for _, cells in read_cells(lines, path, layout, problems)), [])
 
 
 def text_cell(record: dict, column: str, where: str) -> str:

@@ -7,6 +7,7 @@ from kbert.bounds import LARGEST_FLOAT32
 from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
 from kbert.files.near_names import did_you_mean
+from kbert.input_pipelines.header_rows import Headers
 from kbert.input_pipelines.json_rows import (
     MissingColumn,
     json_type,
@@ -38,14 +39,6 @@ _NO_LABEL = NO_VALUE | {"?", "n.a.", "N.A.", "."}  # and what SNLI, SAS and peop
 SIGNS = (*DASHES, *map(str, NUMBERS_FOR_NONE))
 _MOST_KNOWN = 4096
 _LIST_ENDS = frozenset(")]}")
-# Names of columns, in lower case, that a header has and no label is likely to be.
-_HEADS_OF_LABELS = frozenset(
-    "label labels gold_label class category target score sentiment polarity stars rating intent topic".split()
-)
-_HEADS_OF_TEXTS = frozenset(
-    "text text1 text2 sentence sentence1 sentence2 question question1 question2 body review tweet comment "
-    "content title message premise hypothesis query anchor document passage positive answer".split()
-)
 # The heads of labels that say beside two texts whether they belong together.
 _PAIR_LABELS = (
     "label labels score is_duplicate is_relevant gold_label similarity similarity_score relevance "
@@ -54,8 +47,6 @@ _PAIR_LABELS = (
 PAIR_LABELS = tuple(head for name in _PAIR_LABELS for head in (name, name.capitalize(), name.upper()))
 # Columns of negatives: of kbert hard-negatives, of sentence-transformers, of FlagEmbedding, of people.
 NEGATIVE_COLUMN = re.compile(r"(hard[-_ ]?)?neg(ative)?s?[-_ ]?\d*", re.IGNORECASE)
-_NAME = re.compile(r"[^\W\d]\w*")  # a name of a column that stands in no list
-_FEW_ROWS = 20  # of which any may have a label and a text of one word alone
 
 
 class NoLabel(ValueError):
@@ -91,17 +82,10 @@ class RowLabels:
 
     def __init__(self, dataset: DatasetConfig, read_label: Callable | None):
         self._dataset, self._read_label = dataset, read_label
-        self._heads = (
-            (dataset.text, _HEADS_OF_TEXTS | {dataset.text.lower()}),
-            (dataset.label, _HEADS_OF_LABELS | {dataset.label.lower()}),
-        )
-        texts = dataset.text_columns
-        # Of rows without a label; a single text may be any word.
-        self._text_heads = [(column, {column.lower()}) for column in texts] if len(texts) > 1 else []
+        self._headers = Headers(dataset)
         self._has_answers = ANSWER not in (*dataset.text_columns, dataset.label)  # which may be any words
         self._number, self._left_out, self._first = 0, 0, ""
         self._lacking: MissingColumn | None = None  # of the first row, if no row has the column of the labels
-        self._head, self._why_head = None, ""  # the label of a first row that may be a header
         self._known: dict[str, str | float] = {}  # what cells mean, whatever stands beside them
 
     def read(self, record: dict, where: str):
@@ -111,27 +95,27 @@ class RowLabels:
           ValueError: as `read_label` does, for a row that repeats the header, and as `require_accepted`.
         """
         self._number += 1
+        is_first = self._number == 1 and bool(self._dataset.column_names)  # which may be a header
         if self._read_label is None:
-            if self._number == 1 and self._dataset.column_names:
-                self._refuse_header(record, where)
+            if is_first:
+                self._headers.refuse(record, where, is_first)
             return None
         if self._has_answers:
             require_accepted(record, where)
         if self._dataset.label in record:
             self._lacking = None
         cell = record.get(self._dataset.label)
-        if self._head is not None and self._is_like_first(cell, record.get(self._dataset.text)):
-            self._head = None
+        self._headers.look_at(cell, record.get(self._dataset.text))
         if isinstance(cell, str) and cell in self._known:
             return self._known[cell]
-        self._refuse_header(record, where)
+        self._headers.refuse(record, where, is_first)
         try:
             label = self._read_label(record, self._dataset, where)
             if self._read_label in (class_label, number_label) and len(self._known) < _MOST_KNOWN:
-                if isinstance(cell, str) and not _is_head(cell, self._heads[1][1]):
+                if isinstance(cell, str) and not self._headers.is_head_of_label(cell):
                     self._known[cell] = label
-            if self._number == 1 and self._dataset.column_names and not self._dataset.labels:
-                self._doubt_header(record, where)
+            if is_first and self._read_label in (class_label, label_set) and not self._dataset.labels:
+                self._headers.doubt(record, where)
             return label
         except MissingColumn as error:  # of one row of JSON lines
             if not self._dataset.skip_unlabelled or error.column != self._dataset.label:
@@ -147,36 +131,11 @@ class RowLabels:
         self._left_out, self._first = self._left_out + 1, self._first or why
         return LEFT_OUT
 
-    def _refuse_header(self, record, where):
-        heads = self._heads if self._dataset.label in record else self._text_heads
-        if heads and all(_is_head(record.get(column), names) for column, names in heads):
-            raise ValueError(_repeated_header([record[column] for column, _ in heads], self._dataset, where))
-
-    def _doubt_header(self, record, where):
-        (text, _), (label, heads) = self._heads
-        text, label = record.get(text), record.get(label)
-        if self._read_label not in (class_label, label_set) or not _is_name(label):
-            return
-        if _is_name(text) or _is_head(label, heads):
-            self._head = label.strip()
-            self._why_head = (
-                f"{where} looks like a header ({text!r}, {label!r}): no other row has its label; take the "
-                "line out, or leave out dataset.column_names, which is for files without one. If it is a "
-                "row, list all labels in dataset.labels."
-            )
-
-    def _is_like_first(self, label, text):
-        """Whether the first row is one as others: they have its label, or a text of one word as it has."""
-        if self._head in re.findall(r"\w+", str(label)):
-            return True
-        return _is_name(text) and not _is_head(self._head, self._heads[1][1])
-
     def say(self):
         """Warns, after the last row, of those that were left out. Raises ValueError where none is left, and
         where the first row looks like a header."""
         number, left_out = self._number, self._left_out
-        if self._head is not None and number >= _FEW_ROWS:
-            raise ValueError(self._why_head)
+        self._headers.say(number)
         if not left_out:
             return
         if left_out == number:
@@ -362,23 +321,6 @@ def _sign(label):
 
 def _is_blank(value):
     return isinstance(value, str) and not seen_text(value)
-
-
-def _is_name(cell) -> bool:
-    return isinstance(cell, str) and _NAME.fullmatch(cell.strip()) is not None
-
-
-def _is_head(cell, heads):
-    """Whether a cell holds the name of a column, which a row of a header has, where none was expected or once
-    more. A byte order mark stands before it in a file that was joined to another."""
-    return isinstance(cell, str) and cell.strip("\ufeff").strip().lower() in heads
-
-
-def _repeated_header(cells, dataset, where):
-    advice = ", or leave out dataset.column_names, which is for files without one" * bool(
-        dataset.column_names
-    )
-    return f"{where} repeats the header ({', '.join(map(repr, cells))}); take the line out{advice}."
 
 
 def _names(value, dataset):

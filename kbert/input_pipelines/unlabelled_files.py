@@ -21,8 +21,10 @@ from kbert.files.near_names import did_you_mean, near_names
 from kbert.files.text_file import bounded_lines, decoded_lines, read_lines
 from kbert.input_pipelines.data_in_memory import column_names, is_missing, read_rows
 from kbert.input_pipelines.file_problems import MOST_ROWS, FileProblems
+from kbert.input_pipelines.header_rows import names_columns
 from kbert.input_pipelines.json_rows import NotLines, parse_object
 from kbert.input_pipelines.labelled_files import (
+    read_first_row,
     read_header,
     stream_examples,
     stream_records,
@@ -272,20 +274,33 @@ def _text_and_pair(line):
 
 
 def _with_own_format(path, dataset) -> DatasetConfig:
-    """The dataset, whose format is that of the file: None where the name of the file says it.
+    """The dataset, whose format is that of the file: None where the name of the file says it. Of a run whose
+    files have no header, without the names of its columns where this file has one.
 
     Files with delimiters of a run that says theirs are read with or without quotes as in the run.
     """
     dataset = dataset or DatasetConfig()
-    if dataset.file_format is None:
-        return dataset
-    named = _named_format(path)
-    if named in DELIMITED and dataset.delimiter:
-        return dataset
-    if named:
-        return dataclasses.replace(dataset, file_format=None)
-    warn_once(_why_so(path, dataset))
-    return dataset
+    if dataset.file_format is not None:
+        named = _named_format(path)
+        if not named:
+            warn_once(_why_so(path, dataset))
+        elif named not in DELIMITED or not dataset.delimiter:
+            dataset = dataclasses.replace(dataset, file_format=None)
+    return dataclasses.replace(dataset, column_names=()) if _has_header(path, dataset) else dataset
+
+
+def _has_header(path, dataset):
+    """Whether the first row of a file of a run with `column_names` is a header, which is said."""
+    if not dataset.column_names or find_format(path, dataset.file_format) not in DELIMITED:
+        return False
+    cells = read_first_row(path, dataset) if Path(path).is_file() else []  # a pipe is read once
+    if not names_columns(cells, dataset):
+        return False
+    warn_once(
+        f"{path}: its first row names its columns ({', '.join(map(repr, cells))[:200]}), and it is read so; "
+        "the files of the run have no such row (dataset.column_names)."
+    )
+    return True
 
 
 def _named_format(path):

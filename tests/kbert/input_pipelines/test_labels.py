@@ -16,7 +16,7 @@ from kbert.input_pipelines.label_names import near_labels, sorted_labels
 from kbert.input_pipelines.labels import NoLabel, class_label, label_set, number_label
 from kbert.tasks.files import ONE_LABEL_FILES, SEVERAL_LABELS_FILES
 from kbert.tasks.sequences.number_files import NumberFiles
-from kbert.tasks.similarity.text_groups import ScoredPairFiles
+from kbert.tasks.similarity.text_groups import PositiveFiles, ScoredPairFiles
 
 CAFE = unicodedata.normalize("NFC", "café"), unicodedata.normalize("NFD", "café")
 # Two ways to write one label -> what the message shows of the pair.
@@ -407,6 +407,66 @@ def test_a_header_in_a_file_that_is_said_to_have_none(tmp_path, header):
             completed(path, **named)
     path.write_text("Abbas,Arabic\n" + "Adamou,Greek\nByrne,Irish\n" * 12)
     assert completed(path, **named) == ("Arabic", "Greek", "Irish")
+
+
+@pytest.mark.parametrize("header", [
+    "Class Index,Title", "label (0/1),text", "Sentiment Label,Review Text", "gold-label,sentence",
+    "Category ID,News Text", "polarity score,tweet", "Star Rating,Review Text", "Sentiment Class,Phrase",
+    "Klasse,Ein Satz", "Die Klasse,Satz",
+])  # fmt: skip
+@pytest.mark.parametrize("files", [ONE_LABEL_FILES, SEVERAL_LABELS_FILES])
+def test_a_header_of_several_words(tmp_path, header, files):
+    """AG News of Kaggle, and what people write."""
+    path = tmp_path / "train.csv"
+    rows = "".join(f"{n % 4 + 1},a film of {n}\n" for n in range(20))
+    path.write_text(f"{header}\n{rows}")
+    for columns in (("label", "text"), ("label", "title")):
+        named = {"column_names": columns, "text": columns[1]}
+        with pytest.raises(ValueError, match="line 1 looks like a header .*leave out dataset.column_names"):
+            completed(path, files, **named)
+        path.write_text(rows)
+        assert completed(path, files, **named) == ("1", "2", "3", "4")
+        path.write_text(f"{header}\n{rows}")
+
+
+def test_a_header_of_texts_without_a_label(tmp_path):
+    path, columns = tmp_path / "triples.tsv", ("text", "text_pair", "negative")
+    dataset = DatasetConfig(text_pair="text_pair", negatives=columns[2:], column_names=columns)
+    rows = "how are you\tfine\tno idea\n"
+    path.write_text(f"query\tpositive\tnegative\n{rows}")
+    with pytest.raises(ValueError, match="line 1 looks like a header .'query', 'positive', 'negative'"):
+        list(PositiveFiles().read_examples(path, dataset))
+    path.write_text(rows)
+    assert len(list(PositiveFiles().read_examples(path, dataset))) == 1
+
+
+def test_a_header_of_names(tmp_path):
+    path, named = tmp_path / "names.csv", {"column_names": ("text", "label")}
+    rows = "Mary,F\nJohn,M\n" * 12
+    for header in ("Name,Gender", "label,text"):
+        path.write_text(f"{header}\n{rows}")
+        with pytest.raises(ValueError, match="line 1 looks like a header"):
+            completed(path, **named)
+
+
+@pytest.mark.parametrize(("first", "row"), [
+    ("splendid,fair", "so,good"),
+    ("Abbas,Arabic", "Adamou,Greek"),
+    ("New York,big city", "Springfield,town"),
+    ("label 1,text 1", "label 2,text 2"),
+    ("great product,very positive", "a bad one,negative"),
+    ("7,seven", "8,eight"),
+    ("one,1", "two,2"),
+    ("Is it a review,topic name", "no,b"),
+])  # fmt: skip
+def test_a_first_row_is_no_header_that_is_like_others(tmp_path, first, row):
+    path, named = tmp_path / "rows.csv", {"column_names": ("text", "label")}
+    path.write_text(f"{first}\n" + f"{row}\n" * 30)
+    if first.startswith("Is"):  # what no label is called
+        with pytest.raises(ValueError, match="line 1 looks like a header"):
+            completed(path, **named)
+    else:
+        assert completed(path, **named) == tuple(sorted(line.split(",")[1] for line in (first, row)))
 
 
 # ------------------------------------------------------------------------------ several labels

@@ -97,13 +97,43 @@ def test_a_second_text_that_no_model_of_single_texts_reads_is_said(tmp_path, cap
     assert f"the data: {sentence}" in caplog.text
 
 
-def test_a_header_is_no_row_of_a_run_whose_files_have_none(tmp_path):
-    dataset = DatasetConfig(column_names=("label", "text"))
-    path = write_csv(tmp_path / "a.csv", ("label", "text"), [("ham", "one")])
-    with pytest.raises(ValueError, match="line 1 repeats the header"):
+@pytest.mark.parametrize(
+    ("name", "content", "texts"),
+    [
+        ("a.csv", "label,text\nham,one\n", ["one"]),
+        ("a.csv", "text,id\nhello you,7\nbye,8\n", ["hello you", "bye"]),  # the ids were answered
+        ("a.csv", 'id,text\n7,"hello, you"\n', ["hello, you"]),
+        ("a.tsv", "index\ttext\n0\thello\n", ["hello"]),  # CoLA's test file
+        ("a.csv", "Unnamed: 0,text\n0,hello\n", ["hello"]),
+        ("a.csv", "text\nhello\n\n", ["hello", ""]),
+        ("a.csv", "text;id\nhello;7\n", ["hello"]),
+        ("a.csv", "ham,text\nham,one\n", ["text", "one"]),
+        ("a.csv", "7,text\n8,one\n", ["text", "one"]),
+    ],
+)
+def test_a_header_is_read_in_a_run_whose_files_have_none(tmp_path, name, content, texts, caplog):
+    path, dataset = tmp_path / name, DatasetConfig(column_names=("label", "text"), labels=("ham", "spam"))
+    path.write_text(content)
+    assert [row["text"] for row in examples_of_file(path, INPUTS, dataset)] == texts
+    assert count_rows(path, dataset, INPUTS) == len(texts)
+    assert [row["text"] for row in whole_rows(path, INPUTS, dataset)] == texts
+    assert (f"{path}: its first row names its columns" in caplog.text) == ("text" not in texts)
+
+
+@pytest.mark.parametrize("header", ["Label,Text", "Class Index,Title", "label (0/1),review"])
+def test_a_header_of_other_names_is_no_row(tmp_path, header):
+    path = write_csv(tmp_path / "a.csv", header.split(","), [("ham", "one")])
+    with pytest.raises(ValueError, match="line 1 (looks like a|repeats the) header"):
+        list(examples_from_columns(path, INPUTS, DatasetConfig(column_names=("label", "text"))))
+
+
+def test_a_header_of_pairs_is_no_row(tmp_path):
+    dataset = DatasetConfig(text="title", text_pair="body", column_names=("label", "title", "body"))
+    path = write_csv(tmp_path / "a.csv", ("n", "Title", "Description"), [("1", "a", "b")])
+    with pytest.raises(ValueError, match="line 1 looks like a header .'n', 'Title', 'Description'"):
         list(examples_from_columns(path, INPUTS, dataset))
-    path = write_csv(tmp_path / "b.csv", ("ham", "text"), [("ham", "one")])
-    assert [row["text"] for row in examples_from_columns(path, INPUTS, dataset)] == ["text", "one"]
+    path = write_csv(tmp_path / "b.csv", ("3.5", "question", "answer"), [("1", "a", "b")])
+    assert len(list(examples_from_columns(path, INPUTS, dataset))) == 2, "words that are compared"
 
 
 def test_choices_stand_in_several_columns(tmp_path):
@@ -144,7 +174,8 @@ def test_a_file_without_a_header_has_the_columns_of_the_run(tmp_path):
         {"text": "good"}, {"text": "bad"},
     ]  # fmt: skip
     (tmp_path / "b.tsv").write_text("good\n")
-    with pytest.raises(ValueError, match=r"b.tsv line 1: 1 columns where 2 were expected \(label, text\)"):
+    why = r"b.tsv (.|\n)*line 1: 1 columns where 2 were expected \(label, text\)(.|\n)*such as .txt"
+    with pytest.raises(ValueError, match=why):
         list(examples_from_columns(tmp_path / "b.tsv", INPUTS, dataset))
 
 
