@@ -382,7 +382,9 @@ def delimited_records(
     while least > 1 and not header[least - 1].strip():  # a delimiter at the end of each line
         least -= 1
     for number, cells in read_cells(lines, path, layout, problems):
-        where = f"{path} line {number}"
+        where, line = f"{path} line {number}", cells
+        if len(cells) != len(header) and len(cells) >= least and not any(cells[len(header) :]):
+            cells = [*cells[: len(header)], *[""] * (len(header) - len(cells))]  # of a delimiter at the end
         if len(cells) == len(header):
             joined = "".join(cells)  # first: this is done for every row
             whole += 1
@@ -394,7 +396,7 @@ def delimited_records(
                 cut.append(number)
             if row_mark is not None:
                 forms.add(_form(cells[row_mark]))
-                if "\n" in joined and (inner := _forms_of_lines(cells, row_mark, layout)):
+                if "\n" in joined and (inner := _forms_of_lines(line, row_mark, layout)):
                     swallowing.append((number - joined.count("\n"), number, inner))
             yield where, dict(zip(header, cells, strict=True))
         elif not cells and (with_labels or len(header) > 1):
@@ -403,14 +405,12 @@ def delimited_records(
             yield where, dict.fromkeys(header, "")
         elif with_labels and dataset.skip_short_rows and len(cells) < least:
             short.append(number)
-        elif len(cells) < least or any(cells[len(header) :]):
+        else:
             problems.add(_wrong_number(where, cells, header))
             problems.add_hint(_hint(cells, layout) if with_labels or len(cells) > 1 else _TEXTS_ALONE)
             problems.add_hint(
                 f"A carriage return alone ends a row. {_IN_TEXTS}" if problems.split_lines else ""
             )
-        else:
-            yield where, dict(zip(header, cells + [""] * (len(header) - len(cells)), strict=False))
     if whole < _ENOUGH_ROWS:  # a text may be speech
         in_marks = []
     if in_quotes or in_marks:

@@ -108,6 +108,9 @@ def test_quotation_marks_around_all_texts_of_tsv_are_said(write, caplog):
     path = write("a.tsv", '"good film"\t1\n"bad"\t0\n' * 5)
     assert read_rows(path, bare)[0].text == '"good film"'
     assert f"{path}: all cells of the column 'text' stand in quotation marks, as CSV" in caplog.text
+    path = write("d.tsv", '"good ""film"""\t1\t\n' * 4)  # a tab at the end of each line, as in SemEval-2017's
+    assert read_rows(path, bare)[0].label == "1"
+    assert f"{path}: 4 row(s) have cells in quotation marks, with doubled ones inside" in caplog.text
     caplog.clear()
     read_rows(write("b.tsv", '"good film"\t1\n"a" or "b"\t0\nbad\t0\n' * 5), bare)
     read_rows(write("c.tsv", '"good film"\t1\n'), bare)  # one may be speech
@@ -122,6 +125,7 @@ def test_quotation_marks_around_all_texts_of_tsv_are_said(write, caplog):
         ('id;text;label\n1;"good;a\n2;bad";b\n3;x;a\n4;"y;a\n5;z";b\n', "2 row(s)"),
         ('label\ttext\nham\t"Hi\nspam\tFree\nham\tbye"\nspam\tx\n', "are text, set dataset.file_format=tsv."),
         ('text,toxic,rude\n"one,0,1\ntwo",1,0\nthree,0,0\n', "1 row(s)"),
+        ('label,text\n1,"good movie,\n0,bad movie",\n1,x,\n0,y,\n', "1 row(s)"),
         ('id,text\n7,"good movie\n8,bad movie"\n9,x\n', "1 row(s)"),  # without labels, as for answers
         ('text,id\n"a,q1\nb",q20\nc,q3\n', "1 row(s)"),
         ('id,text\n7,"Hi\nBye, Al"\n8,x\n', ""),
