@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from kbert.cli.warn_once import warn_once
 from kbert.config import FinetuningConfig
+from kbert.input_pipelines.label_lists import BETWEEN_TAGS
 from kbert.input_pipelines.label_names import (
     DASHES,
     NUMBERS_FOR_NONE,
@@ -27,6 +28,8 @@ _CLASSES_ALONE = (
 )
 # Bytes, and scalars of NumPy and PyTorch.
 _PRINTED = re.compile(r"""b'[^']*'|b"[^"]*"|(np\.\w+|tensor|tf\.Tensor|array)\([-\d\['"].*\)""")
+_TAGS = re.compile(r"(<[^<>]+>)+")  # of Stack Overflow
+_NAME_AND_BIT = re.compile(r"(.+)[_:=][01]", re.DOTALL)
 # What SPSS, R and spreadsheets write where a number is missing, far away from the others.
 _FAR_NUMBERS = frozenset((-9999, -999, -99, 99, 999, 9999))
 _TOO_MANY_ONCE = 20  # labels of a file in which none is there twice
@@ -261,8 +264,10 @@ def judge_several_labels(counts: Mapping[str, int], path: str | Path):
     """Judges the labels of rows with several of them; warns of labels that share parts between strong marks.
 
     Raises:
-      ValueError: as `judge_labels` does; for a label that is made of others, which were not separated.
+      ValueError: as `judge_labels` does; for a label that is made of others, which were not separated; for
+        zeros and ones in the place of names.
     """
+    _require_no_bits(counts, path)
     _require_separated(counts, path)
     judge_labels(counts, path)
     for mark in _STRONG_MARKS:
@@ -275,7 +280,32 @@ def judge_several_labels(counts: Mapping[str, int], path: str | Path):
             )
 
 
+def _require_no_bits(counts, path):
+    """Refuses texts with a 0 or 1 for each label, and names with a 0 or 1 each, as "a_0" and "a_1"."""
+    lengths = {*map(len, counts)}
+    if len(lengths) == 1 < max(lengths) and not "".join(counts).strip("01") and min(counts)[0] == "0":
+        raise ValueError(
+            f"{path}: the label {min(counts)!r} looks like a 0 or 1 for each of {max(lengths)} labels: name "
+            "these, in their order, in dataset.labels."
+        )
+    totals = collections.Counter[str]()
+    for part in filter(None, map(_NAME_AND_BIT.fullmatch, counts)):
+        totals[part[1]] += counts[part[0]]
+    have_both = 1 < len(totals) < len(counts) and totals.total() == sum(counts.values())
+    if have_both and len({*totals.values()}) == 1:
+        raise ValueError(
+            f"{path}: each of the names {', '.join(map(repr, totals))[:200]} is in all rows, with a 0 or 1 "
+            f"behind it, as in {next(iter(counts))!r}; write those with 1 alone, without it."
+        )
+
+
 def _require_separated(counts, path):
+    tags = [label for label in counts if _TAGS.fullmatch(label)]
+    if len(tags) == len(counts) and (several := [label for label in tags if BETWEEN_TAGS in label]):
+        raise ValueError(
+            f"{path}: the label {several[0][:200]!r} is several in <>; set "
+            f"dataset.label_separator={BETWEEN_TAGS!r}."
+        )
     for sentence, mark in _made_of_others(counts, f"{_STRONG_MARKS}/ "):
         raise ValueError(
             f"{path}: {sentence}; set dataset.label_separator={mark!r}, or list all labels in dataset.labels "

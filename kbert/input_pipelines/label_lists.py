@@ -19,6 +19,7 @@ _BARE = r"(?:nan|NaN|NaT|<NA>|None|null|True|False|\.\.\.|[-+]?\d[\d.]*)"
 _BEGINNING = re.compile(
     rf"(?:\w+\()?[\[({{]+(?:{_BARE}[,\s]+)*{_QUOTED}(?:[,\s]+(?:{_BARE}|['\"])|[\])}}]+$)", re.DOTALL
 )
+BETWEEN_TAGS = "><"  # the separator of Stack Overflow's "<x><y>"
 _ZERO_OR_ONE = {"0": 0, "1": 1, "false": 0, "true": 1}
 
 
@@ -116,8 +117,11 @@ def split_cell(cell: str, separator: str | None) -> list[str]:
     for read in (listed_in_text, _printed_object):
         if (listed := read(cell)) is not None:
             return listed
+    if separator == BETWEEN_TAGS:
+        cell = cell.strip().removeprefix("<").removesuffix(">")
     names = [name.strip() for name in cell.split(separator)] if separator else [cell]
-    names = names[:-1] if len(names) > 1 and not names[-1] else names  # a separator at the end
+    if len(names) > 1 and not names[-1]:  # a separator at the end, and maybe one at the beginning: "|x|y|"
+        names = names[len(names) > 2 and not names[0] : -1]
     if seems_listed(cell, names):
         raise ValueError("which looks like a list, but its entries are not names in quotes")
     return names
@@ -126,6 +130,12 @@ def split_cell(cell: str, separator: str | None) -> list[str]:
 def _printed_object(cell):
     """The object of zeros and ones that a program printed into a cell; None where a cell is none."""
     return held_names(_literal(cell)) if cell.startswith("{") else None
+
+
+def zeros_and_ones(cell: str, labels: tuple[str, ...]) -> list[str] | None:
+    """The zeros and ones of a text with one for each label, such as "0101"; None for any other cell."""
+    is_one = len(cell) == len(labels) > 1 and cell not in labels and not cell.strip("01")
+    return list(cell) if is_one else None
 
 
 def from_zeros_and_ones(values: list, labels: tuple[str, ...]) -> list | None:

@@ -22,6 +22,7 @@ from kbert.input_pipelines.label_lists import (
     listed_in_text,
     split_cell,
     zero_or_one,
+    zeros_and_ones,
 )
 from kbert.input_pipelines.label_names import DASHES, NUMBERS_FOR_NONE, as_number, find_twin, seen_text
 
@@ -221,9 +222,10 @@ def label_set(record: dict, dataset: DatasetConfig, where: str) -> tuple[str, ..
     """The classes of a text, any number of them, in their order and each once.
 
     The value is a list of names; or a text: such a list as Python, JSON or NumPy print it, or names with
-    `dataset.label_separator` between them; or a list with a 0 or 1 for each of `dataset.labels`, or an object
-    with a 0 or 1 for each name. A file without the column may have a column of 0 and 1 for each of
-    `dataset.labels` instead. A blank cell is the empty list, but with `dataset.skip_unlabelled`.
+    `dataset.label_separator` between them; or a list with a 0 or 1 for each of `dataset.labels`, or a text of
+    these ("0101"), or an object with a 0 or 1 for each name. A file without the column may have a column of 0
+    and 1 for each of `dataset.labels` instead. A blank cell is the empty list, but with
+    `dataset.skip_unlabelled`.
 
     Raises:
       ValueError: for any other value, and for a class that is not in `dataset.labels` (if that lists any).
@@ -326,7 +328,8 @@ def _is_blank(value):
 def _names(value, dataset):
     """The entries of a list or a cell. Raises ValueError saying what is wrong with it."""
     if isinstance(value, str):
-        value = [] if _is_blank(value) else split_cell(value, dataset.label_separator)
+        hot = zeros_and_ones(value, dataset.labels)
+        value = [] if _is_blank(value) else hot or split_cell(value, dataset.label_separator)
     if (with_ones := held_names(value)) is not None:
         return with_ones
     if not isinstance(value, list):

@@ -558,6 +558,46 @@ def test_a_zero_or_one_for_each_of_two_labels(tmp_path, first, second, other):
     assert set(map(float, completed(path, SEVERAL_LABELS_FILES))) == {0, 1}
 
 
+@pytest.mark.parametrize(("name", "cells", "labels", "first"), [
+    ("a", ("000101", "100000", "011000"), ("a", "b", "c", "d", "e", "f"), ("d", "f")),  # hedwig's Reuters
+    ("a", ("01", "10"), ("rude", "toxic"), ("toxic",)),
+    ("number", ("010", "001"), ("0", "1", "2"), ("1",)),
+])  # fmt: skip
+def test_a_text_of_a_zero_or_one_for_each_label(tmp_path, name, cells, labels, first):
+    path, named = tmp_path / f"{name}.tsv", {"column_names": ("label", "text")}
+    path.write_text("".join(f"{cell}\ta text of {n}\n" for n in range(10) for cell in cells))
+    with pytest.raises(ValueError, match=f"a 0 or 1 for each of {len(labels)} labels: name these"):
+        completed(path, SEVERAL_LABELS_FILES, **named)
+    examples = SEVERAL_LABELS_FILES.read_examples(path, DatasetConfig(labels=labels, **named))
+    assert next(examples).label == first
+
+
+def test_names_with_a_zero_or_one_each_are_refused(tmp_path):
+    """HoC of NCBI's BLUE; its names were two labels each."""
+    with pytest.raises(ValueError, match="each of the names '0', '1' is in all rows.*as in '0_0'; write"):
+        judge_several_labels({"0_0": 3, "1_0": 2, "1_1": 2, "0_1": 1}, tmp_path)
+
+
+def test_labels_of_zeros_and_ones_that_are_names(tmp_path):
+    for counts in ({"10": 2, "11": 3}, {"1": 2, "0": 1}, {"a_0": 2, "a_1": 3}, {"a_0": 2, "b_1": 2}):
+        judge_several_labels(counts, tmp_path)
+    assert label_set({"label": "10"}, DatasetConfig(labels=("10", "11")), "here") == ("10",)
+
+
+@pytest.mark.parametrize("cells", ["<c#><sql>,<sql>,<python>", "|c#|sql|,sql|,|python|"])
+def test_tags_of_stack_overflow(tmp_path, cells):
+    path, separator = tmp_path / "posts.csv", "><" if "<" in cells else "|"
+    path.write_text("text,label\n" + "".join(f"{n},{cell}\n" for n, cell in enumerate(cells.split(","))))
+    assert completed(path, SEVERAL_LABELS_FILES, label_separator=separator) == ("c#", "python", "sql")
+    if separator == "><":
+        with pytest.raises(ValueError, match="label '<c#><sql>' is several in <>; set dataset.label_separ"):
+            completed(path, SEVERAL_LABELS_FILES)
+        path.write_text("text,label\na,<other>\nb,<none>\n")
+        assert completed(path, SEVERAL_LABELS_FILES) == ("<none>", "<other>")
+    with pytest.raises(ValueError, match="names with dataset.label_separator between them"):
+        label_set({"label": "x;;y"}, DatasetConfig(label_separator=";"), "here")
+
+
 def test_names_that_are_truth_values_are_names_in_every_reading():
     """A later reading has the labels that the first found."""
     for labels in ((), ("False", "True"), ("False", "True", "other")):
