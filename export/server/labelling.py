@@ -42,6 +42,14 @@ def gives_labels(model) -> bool:
     return any(_signature(model, inputs) for inputs in (_TEXT, _PAIR))
 
 
+def function_applied(model) -> str:
+    """What makes its scores of raw ones: "softmax" for one label, "sigmoid" for several or for a number with
+    an activation, else "none"."""
+    known = next(filter(None, (_signature(model, inputs) for inputs in (_TEXT, _PAIR))), None)
+    outputs = model.signatures[known[0]].outputs if known else {}
+    return "softmax" if "label" in outputs else "sigmoid" if "logits" in outputs else "none"
+
+
 def read_examples(inputs) -> tuple[list[Example], bool]:
     """The examples of a request, and whether it is one alone.
 

@@ -6,7 +6,7 @@ from fastapi import FastAPI
 
 from ..json_body import shown
 from ..json_tensors import listed
-from ..labelling import label, read_examples
+from ..labelling import function_applied, label, read_examples
 from ..ranking import rank
 from ..request import Request, invalid
 from ..service import Service
@@ -60,7 +60,13 @@ def labelled(service: Service, own: Request, fields: PredictFields, in_rows: boo
     """The answer of `/predict`; `in_rows`: one text alone has a row in a list, as each of several has."""
     check_model(service.model, fields.model)
     examples, is_alone = read_examples(fields.inputs)
-    is_raw = fields.raw_scores or fields.function_to_apply is not None
+    applied, function = function_applied(service.model), fields.function_to_apply
+    if function not in (None, "none", applied):
+        raise invalid(
+            f"function_to_apply: received {shown(function)}; this model applies {shown(applied)}, and gives "
+            'raw scores for "none".'
+        )
+    is_raw = fields.raw_scores or function == "none"
     answers = [
         [{"label": name, "score": listed(score)} for name, score in row[: fields.top_k]]
         for row in label(service, own, examples, fields.truncate, is_raw)

@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from ..json_body import shown
 from ..prompts import INPUT_TYPES
 from ..request_fields import FirstFault, Flag, RequestFields, TextOrTexts, Texts
 
@@ -227,14 +228,18 @@ class PredictFields(_PipelineFields):
         Literal[True], Field(description="true: all labels are answered; top_k gives fewer")
     ] = True
     function_to_apply: Annotated[
-        Literal["none"] | None, Field(description='"none" for raw scores; others are of the model itself')
+        Literal["none", "softmax", "sigmoid"] | None,
+        Field(description='"none" for raw scores, or what the model itself applies: "softmax" or "sigmoid"'),
     ] = None
 
     @model_validator(mode="after")
     def _check(self):
-        if self.function_to_apply and not self.raw_scores and "raw_scores" in self.model_fields_set:
+        asks_raw = self.function_to_apply == "none"
+        are_both_there = self.function_to_apply and "raw_scores" in self.model_fields_set
+        if are_both_there and self.raw_scores != asks_raw:
             raise ValueError(
-                'raw_scores=false and function_to_apply="none", which asks for raw scores; send one of them.'
+                f"raw_scores={shown(self.raw_scores)} and function_to_apply={shown(self.function_to_apply)}, "
+                f"which {'asks' if asks_raw else 'does not ask'} for raw scores; send one of them."
             )
         return self
 

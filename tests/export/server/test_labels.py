@@ -39,8 +39,9 @@ def test_labels_come_sorted_by_their_scores(labels):
     np.testing.assert_allclose(exponents / exponents.sum(), [one["score"] for one in answer], atol=1e-5)
     parameters = {"parameters": {"function_to_apply": "none"}}
     assert asked.post("/predict", {"inputs": TEXT} | parameters)[1] == raw
-    status, wrong = asked.post("/predict", {"inputs": TEXT, "function_to_apply": "softmax"})
-    assert status == 400 and 'function_to_apply: received "softmax"; expected "none"' in wrong["error"]
+    assert asked.post("/predict", {"inputs": TEXT, "function_to_apply": "softmax"})[1] == answer
+    status, wrong = asked.post("/predict", {"inputs": TEXT, "function_to_apply": "sigmoid"})
+    assert status == 400 and 'received "sigmoid"; this model applies "softmax"' in wrong["error"]
     _, first = asked.post("/invocations", {"inputs": TEXT, "parameters": {"top_k": 1}})
     assert first == answer[:1]
     told = asked.rest("GET", "/info")[1]

@@ -94,6 +94,12 @@ def test_null_is_as_left_out(fields):
             {"inputs": "a", "function_to_apply": "none", "raw_scores": False},
             'raw_scores=false and function_to_apply="none"',
         ),
+        (
+            PredictFields,
+            {"inputs": "a", "function_to_apply": "softmax", "raw_scores": True},
+            'raw_scores=true and function_to_apply="softmax", which does not ask',
+        ),
+        (PredictFields, {"inputs": "a", "function_to_apply": "tanh"}, 'expected "none" for raw scores, or'),
         (EmbedFields, EMBED | {"parameters": {"promt": 1}}, '"promt" is no field'),
         (EmbedFields, EMBED | {"parameters": 3}, "parameters: received 3; expected an object"),
         (SimilarityFields, {"inputs": "a"}, 'inputs: received "a"; expected an object'),
