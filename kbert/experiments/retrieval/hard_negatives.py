@@ -77,7 +77,7 @@ def hard_negatives(
       num_negatives: how many negatives a row gets. A pair with fewer is left out, and counted.
       range_min: how many of the best texts that could be negatives are left out: some of them may be right.
       range_max: how many of the best texts are looked at, without the query's positives; by default ten for
-        each negative (one, without a margin), `range_min`, and as many as a query has positives at most.
+        each negative (one, without a margin), `range_min`, and as many as the query has positives.
       relative_margin: a negative's score is at most that of the query's worst positive, less this share of
         its amount; .05 is the rule of NV-Retriever (arXiv 2407.15831). A cross-encoder's scores are
         compared as its activation gives them. none allows any score: for queries
@@ -131,11 +131,7 @@ def hard_negatives(
     texts = list(dict.fromkeys(text for own in positives.values() for text in own))
     alone = {text.whole: text.alone for text in corpus}
     texts = list(dict.fromkeys([*texts, *alone]))
-    # With a corpus a positive may be there in two forms.
-    most = max(len(dict.fromkeys(own)) for own in positives.values()) * (1 + bool(corpus))
-    if range_max is None:
-        range_max = range_min + num_negatives * (1 if relative_margin is None else 10) + most
-    if num_negatives > range_max - range_min:
+    if range_max is not None and num_negatives > range_max - range_min:
         raise ValueError(
             f"range_min={range_min} and range_max={range_max} leave fewer texts than num_negatives="
             f"{num_negatives}; raise range_max, or lower the others."
@@ -153,20 +149,25 @@ def hard_negatives(
         judge, retriever = retriever.loaded, retriever.first
     if judge:
         judge.rank("", [])  # refuses a model that ranks no texts, before the search
-    ranking = retriever.find([*positives], texts, range_max + most)
+    # With a corpus a positive may be there in two forms.
+    forms = {query: len(dict.fromkeys(own)) * (1 + bool(corpus)) for query, own in positives.items()}
+    usual = range_min + num_negatives * (1 if relative_margin is None else 10)
+    ends = {query: usual + number if range_max is None else range_max for query, number in forms.items()}
+    ranking = retriever.find([*positives], texts, max(ends[query] + forms[query] for query in ends))
     rng, negatives = random.Random(seed), {}
     serving = judge.task.serving if judge else None
     activated = serving.activated if serving else float
     progress = Progress("Ranked", "queries", len(positives)) if judge else None
     for number, (query, own) in enumerate(positives.items()):
-        candidates = _scored(ranking, number, texts)
+        # No deeper, where another query has more positives: a cross-encoder reads each of them.
+        candidates = _scored(ranking, number, texts, ends[query] + forms[query])
         if judge:
             every = list(dict.fromkeys([*candidates, *own]))
             ranked = judge.rank(query, every, raw_scores=True)
             candidates = {answer["text"]: answer["score"] for answer in ranked}
             progress.report(number + 1)
         chosen = _choose(query, own, candidates, alone, relative_margin, activated)
-        chosen = chosen[range_min:range_max]
+        chosen = chosen[range_min : ends[query]]
         if sampling_strategy == "random" and len(chosen) > num_negatives:
             chosen = [chosen[index] for index in sorted(rng.sample(range(len(chosen)), num_negatives))]
         # Of vectors or BM25 they are no lesson of a teacher, and nothing else reads them.
@@ -226,9 +227,9 @@ def _as_in_corpus(pairs, corpus):
     return [pair._replace(text_pair=whole.get(as_read(pair.text_pair), pair.text_pair)) for pair in pairs]
 
 
-def _scored(ranking, number, texts):
-    """text -> score, the best first."""
-    positions, scores = ranking.positions[number], ranking.scores[number].tolist()
+def _scored(ranking, number, texts, depth):
+    """text -> score of the first `depth` texts that were found for a query, the best first."""
+    positions, scores = ranking.positions[number][:depth], ranking.scores[number][:depth].tolist()
     return {
         texts[position]: score for position, score in zip(positions, scores, strict=True) if position >= 0
     }

@@ -121,6 +121,19 @@ def test_a_cross_encoder_has_the_last_word(files):
         assert row["scores"][1:] == [scores[one] for one in chosen]
 
 
+def test_a_query_of_many_positives_makes_no_other_query_read_more(files):
+    judge, read = LetterVectors(), {}
+    judge.rank = lambda query, texts, **_: (
+        read.update({query: len(texts)}) or LetterVectors().rank(query, texts)
+    )
+    with open(files[0], "a") as pairs:
+        for number in range(30):
+            pairs.write(json.dumps({"text": PAIRS[3][0], "text_pair": f"{PAIRS[3][0]}{number}"}) + "\n")
+    mine(files, num_negatives=1, cross_encoder=judge)
+    # Ten for the negative, twice the positive in its two forms, and the positive where it was not found.
+    assert read[PAIRS[3][0]] > 30 and read[PAIRS[4][0]] <= 10 + 2 + 2 + 1
+
+
 @pytest.mark.parametrize("finds_itself", [False, True])
 def test_a_cross_encoders_own_numbers_are_written_and_its_activation_chooses(
     files, monkeypatch, finds_itself
