@@ -57,7 +57,7 @@ def write_answers(path: str | Path, answered: Iterable[tuple[dict, dict]], label
         no label is an empty cell. Labels of which one holds it are JSON; with None all are.
 
     Raises:
-      ValueError: as `require_cells` does.
+      ValueError: as `with_required_cells` does.
     """
     file_format = find_format(path)
     with whole_file(path) as aside, find_opener(path)(aside, "wt", encoding="utf-8", newline="") as file:
@@ -73,8 +73,8 @@ def write_answers(path: str | Path, answered: Iterable[tuple[dict, dict]], label
                 _write_table(file, file_format, columns, map(json.loads, waiting))
 
 
-def require_cells(rows: Iterable[dict], path: str | Path):
-    """Finds what a table cannot hold before the rows are answered.
+def with_required_cells(rows: Iterable[dict], path: str | Path) -> Iterator[dict]:
+    """The rows; finds what a table cannot hold before they are answered.
 
     Args:
       rows: the examples, by row.
@@ -87,10 +87,11 @@ def require_cells(rows: Iterable[dict], path: str | Path):
     for number, row in enumerate(rows, start=1):
         for name, value in row.items():
             _require_cell(_cell(value), name, number, file_format)
+        yield row
 
 
 def require_labels(labels: Iterable[str], path: str | Path):
-    """As `require_cells`, of the labels that the answers to any text may name."""
+    """As `with_required_cells`, of the labels that the answers to any text may name."""
     for label in labels:
         _require_cell(label, "label", "of an answer", find_format(path))
 

@@ -141,28 +141,47 @@ def examples_from_columns(
     """
     own = _with_own_format(path, dataset)
     with _naming_format(path, own):
-        if table := find_table(path, own.file_format):
-            return _rows_of_table(table, path, inputs, own)
         if not has_columns(path, dataset):
             return _rows_with_keys(path, inputs, own)
-        advice = "" if own.file_format else _LINES_ADVICE
-        columns = _match_columns(_header(path, own, inputs), path, inputs, own, advice)
-        records = _read_records(path, own, inputs, _names_in(columns))
-        return (_written(_example(record, columns, path), where) for where, record in records)
+        return (example for _, example in _rows_of_columns(path, inputs, own, is_whole=False))
 
 
-def _rows_of_table(table, path, inputs, dataset):
-    """Those of its files, each of which may have other columns. No other column is read than inputs: it may
-    hold what is no text."""
+def rows_and_examples(
+    path: str | Path, inputs: Collection[tuple[str, ...]], dataset: DatasetConfig | None = None
+) -> Iterator[tuple[dict, dict]]:
+    """(all columns, the example) of each row of a file that `has_columns`. Arguments of
+    `examples_from_columns`.
+
+    Raises:
+      ValueError: for a name that two columns have, and a column that cannot be read; and as
+        `examples_from_columns` does.
+    """
+    return _rows_of_columns(path, inputs, _with_own_format(path, dataset), is_whole=True)
+
+
+def _rows_of_columns(path, inputs, dataset, is_whole):
+    """(columns, example) of each row. Each file of a table may have other columns, and no others are read
+    than those of inputs, unless the row `is_whole`: they may hold what is no text."""
+    table = find_table(path, dataset.file_format)
+    advice = _LINES_ADVICE if table or not dataset.file_format else ""
     read = []
-    for file in table.files:
-        header = table_rows.column_names(file, table.file_format)
-        read.append((file, _match_columns(header, file, inputs, dataset, _LINES_ADVICE)))
-    return (
-        _written(_example(record, columns, path), where)
-        for file, columns in read
-        for where, record in table_rows.read_rows(file, table.file_format, _names_in(columns))
-    )
+    for file in table.files if table else (path,):
+        header = table_rows.column_names(file, table.file_format) if table else _header(path, dataset, inputs)
+        columns = _match_columns(header, file, inputs, dataset, advice)
+        if is_whole:
+            _require_different(header, file)
+        read.append((file, columns, header if is_whole and table else _names_in(columns)))
+
+    def rows():
+        for file, columns, names in read:
+            if table:
+                records = table_rows.read_rows(file, table.file_format, names)
+            else:
+                records = _read_records(path, dataset, inputs, names)
+            for where, record in records:
+                yield record, _written(_example(record, columns, path), where)
+
+    return rows()
 
 
 def _rows_with_keys(path, inputs, dataset):
@@ -205,26 +224,6 @@ def examples_from_table(
             empty = " and ".join(map(repr, _names_in(columns)))
             raise ValueError(f"row {number} of {name} has no value in {empty}; fix the row or leave it out.")
     return examples
-
-
-def whole_rows(
-    path: str | Path, inputs: Collection[tuple[str, ...]], dataset: DatasetConfig | None = None
-) -> Iterator[dict]:
-    """All columns of each row, where `examples_from_columns` reads those of inputs. Its arguments.
-
-    Raises:
-      ValueError: for a name that two columns have, and a column that cannot be read; and as
-        `examples_from_columns` does.
-    """
-    dataset = _with_own_format(path, dataset)
-    if table := find_table(path, dataset.file_format):
-        for file in table.files:
-            columns = table_rows.column_names(file, table.file_format)
-            _require_different(columns, file)
-            yield from (row for _, row in table_rows.read_rows(file, table.file_format, columns))
-        return
-    _require_different(_header(path, dataset, inputs), path)
-    yield from (record for _, record in _read_records(path, dataset, inputs))
 
 
 def _require_different(header, path):

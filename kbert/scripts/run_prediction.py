@@ -30,6 +30,8 @@ pretraining run gives the top tokens for each [MASK], the probabilities of --can
 that --text_pair follows --text.
 """
 
+import itertools
+import operator
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -49,8 +51,8 @@ from kbert.inference.answer_files import (
     LABEL_SEPARATOR,
     check_answer_file,
     find_format,
-    require_cells,
     require_labels,
+    with_required_cells,
     write_answers,
 )
 from kbert.inference.answers import (
@@ -65,7 +67,7 @@ from kbert.input_pipelines.unlabelled_files import (
     examples_of_file,
     has_columns,
     read_standard_input,
-    whole_rows,
+    rows_and_examples,
     with_checked_texts,
 )
 from kbert.runs.columns_of_run import count_inputs_of_run
@@ -185,11 +187,12 @@ def _inputs(source):
 
 
 def _examples(source, flags, num_texts):
-    """(the examples, how many there are or None, how many to read ahead or None)."""
+    """(the examples, what stands beside their answers, how many there are or None, how many to read ahead or
+    None)."""
     inputs = _inputs(source)
     examples = _flag_examples(source, flags)
     if examples:
-        return examples, len(examples), None
+        return examples, examples, len(examples), None
     if not flags.input_file:
         # Somebody waits for the answer to each line.
         alone = 1 if sys.stdin.isatty() or flags.batch_size == 1 else None
@@ -198,30 +201,30 @@ def _examples(source, flags, num_texts):
         if not alone:  # its format is that of lines, whatever the run's files had
             dataset = replace(source.dataset or DatasetConfig(), file_format=None)
             examples = with_checked_texts(examples, name, dataset, source.task.files)
-        return examples, None, alone
-    examples = examples_of_file(flags.input_file, inputs, source.dataset)
-    examples = with_checked_texts(examples, flags.input_file, source.dataset, source.task.files)
-    return examples, num_texts, None
+        return *itertools.tee(examples), None, alone
+    path, dataset = flags.input_file, source.dataset
+    if _writes_table(flags) and has_columns(path, dataset):  # all of which it repeats
+        pairs = itertools.tee(rows_and_examples(path, inputs, dataset))
+        rows, examples = (map(operator.itemgetter(part), own) for part, own in enumerate(pairs))
+    else:
+        rows, examples = itertools.tee(examples_of_file(path, inputs, dataset))
+    return with_checked_texts(examples, path, dataset, source.task.files), rows, num_texts, None
 
 
 def _writes_table(flags):
     return bool(flags.output_file) and find_format(flags.output_file) in DELIMITED
 
 
-def _whole_rows(source, flags):
-    """All columns of --input_file, which a table of answers repeats; None where there is no such file."""
-    if flags.input_file and has_columns(flags.input_file, source.dataset):
-        return whole_rows(flags.input_file, _inputs(source), source.dataset)
-    return None
-
-
-def _write(source, flags, answers):
-    """Writes the answers to --output_file, which appears when all are there."""
-    rows = _whole_rows(source, flags) if _writes_table(flags) else None
-    if rows is not None:
-        answers = ((row, answer) for row, (_, answer) in zip(rows, answers, strict=True))
-    dataset = source.dataset
-    write_answers(flags.output_file, answers, (dataset and dataset.label_separator) or LABEL_SEPARATOR)
+def _require_answers(source, flags, num_texts):
+    """Refuses examples that have no answer, or that a table of answers cannot hold, before the first one."""
+    if _writes_table(flags):
+        require_labels(getattr(source.task, "labels", None) or (), str(flags.output_file))
+    if not (flags.input_file or flags.text or flags.question):
+        return  # standard input is read once
+    examples, rows, *_ = _examples(source, flags, num_texts)
+    if _writes_table(flags):
+        rows = with_required_cells(rows, str(flags.output_file))
+    require_inputs(source, (example for example, _ in zip(examples, rows, strict=True)))
 
 
 def main():
@@ -232,15 +235,8 @@ def main():
     settings = {"top_k": flags.top_k, "whole_words": flags.whole_words}
     settings = {name: value for name, value in settings.items() if value is not None}
     require_settings(source, settings)
-    if _writes_table(flags):
-        require_labels(getattr(source.task, "labels", None) or (), str(flags.output_file))
-        if flags.input_file or flags.text or flags.question:
-            require_cells(
-                _whole_rows(source, flags) or _examples(source, flags, num_texts)[0], str(flags.output_file)
-            )
-    if flags.input_file:
-        require_inputs(source, _examples(source, flags, num_texts)[0])
-    examples, total, read_ahead = _examples(source, flags, num_texts)
+    _require_answers(source, flags, num_texts)
+    examples, rows, total, read_ahead = _examples(source, flags, num_texts)
     progress = Progress("Answered", "texts", total)
     is_told = flags.output_file or flags.input_file  # others see how the answers come
     answers = answered(
@@ -252,12 +248,14 @@ def main():
         progress.report if is_told else None,
         unknown_tokens.UnknownTokens(source.text_inputs),
     )
+    beside = ((row, answer) for (_, answer), row in zip(answers, rows, strict=True))
     if flags.output_file:
-        _write(source, flags, answers)
+        separator = getattr(source.dataset, "label_separator", None) or LABEL_SEPARATOR
+        write_answers(flags.output_file, beside, separator)
         progress.report_end(flags.output_file)
         return
-    for example, answer in answers:
-        print(json_line(example | answer), end="", flush=True)
+    for row, answer in beside:
+        print(json_line(row | answer), end="", flush=True)
 
 
 def define_flags():

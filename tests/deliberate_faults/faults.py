@@ -197,7 +197,7 @@ _INPUT_PIPELINES = (
         "kbert/files/test_text_encoding.py",
     ),
     _fault(
-        "columns of predictions are cut by another delimiter", "whole_rows",
+        "columns of predictions are cut by another delimiter", "rows_and_examples",
         "lambda original: lambda path, inputs, dataset=None: original(path, (), dataset)",
         "kbert/input_pipelines/test_unlabelled_columns.py",
     ),

@@ -23,14 +23,18 @@ from kbert.input_pipelines.unlabelled_files import (
     examples_from_table,
     examples_of_file,
     has_columns,
+    rows_and_examples,
     texts_and_pairs,
-    whole_rows,
 )
 from kbert.tasks.sequences.choice_files import ChoiceFiles
 from tests.kbert.input_pipelines.tables.written_tables import every_kind, write_parquet
 
 INPUTS = (("text",), ("text", "text_pair"))
 ROWS = [("7", 'one, "two"', "ham"), ("8", "a line\nand another", "spam")]
+
+
+def whole_rows(*arguments):
+    return (row for row, _ in rows_and_examples(*arguments))
 
 
 def write_csv(path, header, rows):
@@ -393,7 +397,7 @@ def test_whole_rows_are_cut_as_those_that_are_answered(tmp_path, caplog):
     path.write_text('question;context;note, mine\nWho?;"It was I; Bo, she said.";n\n')
     example = {"question": "Who?", "context": "It was I; Bo, she said."}
     assert list(examples_from_columns(path, inputs)) == [example]
-    assert list(whole_rows(path, inputs)) == [example | {"note, mine": "n"}]
+    assert list(rows_and_examples(path, inputs)) == [(example | {"note, mine": "n"}, example)]
 
 
 CONTENTS = {
