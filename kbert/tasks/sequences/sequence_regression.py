@@ -13,6 +13,7 @@ from kbert.tasks.file_columns import task_files
 from kbert.tasks.losses import binary_cross_entropies, example_sum, example_weights
 from kbert.tasks.pages.numbers import number_sections
 from kbert.tasks.pages.page import NUM_TOKENS, Page
+from kbert.tasks.sequences.number_files import are_ranked
 from kbert.tasks.sequences.ranked_pairs import RANKED_SCORES, ranked_names, ranked_scores
 from kbert.tasks.sequences.sequence_task import SequenceServing, SequenceTask
 from kbert.tasks.sequences.settings import BINARY_CROSS_ENTROPY, VOTE, NumberSettings
@@ -160,15 +161,16 @@ class SequenceRegression(SequenceTask):
             self.files.warn_of_contradictions(examples)
 
     def check_metric(self, metric, examples):
-        names = ranked_names(examples)
+        names = ranked_names(examples) if metric in RANKED_SCORES else (metric,)
         what = (
-            "queries with texts that are not relevant, and no number of the examples for evaluation is 0"
-            if names
+            "queries whose texts have several numbers (a 0 among them but for ndcg_at_10), and no query of "
+            "the examples for evaluation is such"
+            if are_ranked(examples)
             else f"queries with several texts, which few of the {len(examples):,} "
             "examples for evaluation are of"
         )
         require(
-            metric not in RANKED_SCORES or metric in names,
+            metric in names,
             f"best_metric={metric} is for {what}; set --override=best_metric={[*names, 'pearson'][0]}.",
         )
 

@@ -153,9 +153,25 @@ def test_ranks_of_the_texts_of_each_query():
     assert ranked_scores(examples[-2:], scores[-2:]) == {}
     stars = [example._replace(label=1 + example.label) for example in examples]  # a scale without 0
     assert [*ranked_scores(stars, scores)] == ["ndcg_at_10"]
-    with pytest.raises(ValueError, match="no number .* is 0; set --override=best_metric=ndcg_at_10"):
+    with pytest.raises(ValueError, match="no query .* is such; set --override=best_metric=ndcg_at_10"):
         SequenceRegression(**BINARY).check_metric("mrr_at_10", stars)
     SequenceRegression(**BINARY).check_metric("ndcg_at_10", stars)
+
+
+def test_queries_whose_texts_are_all_relevant_say_nothing():
+    """Any order of theirs is right: they made the scores of every model better."""
+    wrong = [LabelledText(query, text, gain) for query in "qr" for text, gain in (("a", 1.0), ("b", 0.0))]
+    right = [LabelledText(str(query), text, 1.0) for query in range(8) for text in "ab"]
+    scores = [1.0, 2.0] * 10
+    expected = {"ndcg_at_10": 1 / math.log2(3), "mrr_at_10": 0.5, "accuracy_at_1": 0.0}
+    assert ranked_scores([*wrong, *right], scores) == pytest.approx(expected)
+    assert ranked_scores(right, scores[4:]) == {}
+    with pytest.raises(ValueError, match="no query .* is such; set --override=best_metric=pearson"):
+        SequenceRegression(**BINARY).check_metric("ndcg_at_10", right)
+
+    grades = [LabelledText("g", text, gain) for text, gain in (("a", 0.5), ("b", 1.0))]  # both are relevant
+    found = ranked_scores([*wrong, *right, *grades], [*scores, 2.0, 1.0])
+    assert found["ndcg_at_10"] > expected["ndcg_at_10"] and found["mrr_at_10"] == 0.5
 
 
 def test_a_metric_that_the_examples_do_not_give_is_refused_before_training(pretraining_run, tmp_path):
