@@ -83,7 +83,7 @@ def _questions(serving_model, examples):
             yield name, make_inputs(signature, texts, text_inputs)
     settings = make_inputs(serving_model.trained_signatures[DEFAULT_SIGNATURE], batches[0], text_inputs)
     signatures, in_windows = [DEFAULT_SIGNATURE] * len(examples), serving_model.task.serving.in_windows
-    longest = text_inputs.max_seq_length
+    longest = serving_model.task.row_length(text_inputs.max_seq_length)
     for positions in example_batches(signatures, examples, TEXTS_AT_ONCE, longest, in_windows):
         batch = [examples[position] for position in positions]
         columns = {name: np.array([example[name] for example in batch], object) for name in batch[0]}

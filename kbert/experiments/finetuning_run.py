@@ -126,9 +126,6 @@ def _complete_config(config, start):
             f"checkpoint gets more positions by kbert convert --max_position_embeddings="
             f"{config.max_seq_length}, random weights by the config."
         )
-    warn_of_positions(
-        start.details["init_checkpoint"], encoder, start.trained_positions, config.max_seq_length
-    )
     if len(start.vocabulary) > encoder.vocab_size:
         raise ValueError(
             f"the vocabulary has {len(start.vocabulary)} tokens, but the encoder's vocab_size is "
@@ -141,7 +138,9 @@ def _require_fit(task, config, data, start, owner):
     """Raises ValueError where data, task, teacher and what the run starts from do not go together."""
     require_pooler(config, task)
     _require_updated(config, task)
-    start.check_teacher(task, config.encoder, start.vocabulary, config.max_seq_length)
+    source, longest = start.details["init_checkpoint"], task.row_length(config.max_seq_length)
+    warn_of_positions(source, config.encoder, start.trained_positions, longest)
+    start.check_teacher(task, config.encoder, start.vocabulary, longest)
     for source in data.all:
         source.check_with(task, config.max_seq_length, owner, start.vocabulary.describe())
     task.check_training(config, data.train.examples)
@@ -169,7 +168,7 @@ def _details(task, config, data, paths, start):
     return {
         **TASKS.to_record(task),
         "max_seq_length": config.max_seq_length,
-        "trained_positions": start.trained_positions_after(config.max_seq_length),
+        "trained_positions": start.trained_positions_after(task.row_length(config.max_seq_length)),
         "train_file": shown_source(paths.train_file or paths.train_dir),
         **start.details,
         "from_scratch": not start.has_weights,

@@ -72,7 +72,8 @@ def answered(
         if unread := [name for name in chosen if name not in (*read, RAW_SCORES)]:
             _say_unread(unread, has_more=num_answered > 0 or read_ahead == 1)
         answers: list[dict] = [{}] * len(window)
-        texts, longest = [example for _, example in window], loaded.text_inputs.max_seq_length
+        texts = [example for _, example in window]
+        longest = loaded.task.row_length(loaded.text_inputs.max_seq_length)
         in_windows = loaded.task.serving.in_windows
         for positions in example_batches(signatures, texts, batch_size, longest, in_windows):
             predict = predictor(signatures[positions[0]])

@@ -515,7 +515,7 @@ class LoadedModel(TextAnswers):
         maker = self.task.text_vectors
         make = functools.partial(maker.graph, self, task)
         graph, answers = self.graph(("embed", task), make), [None] * len(batch.texts)
-        for positions in batch.positions_by_length(self.max_seq_length):
+        for positions in batch.positions_by_length(self.task.row_length(self.max_seq_length)):
             texts = batch.select(positions).texts
             vectors, cut = graph(tf.constant([prompt + text for text in texts], tf.string))
             self.warn_of_cut_text(cut, texts)

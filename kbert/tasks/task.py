@@ -346,6 +346,10 @@ class Task:
         """The features of a row, including labels: name -> `Feature`; -1 in a shape is any number."""
         raise NotImplementedError
 
+    def row_length(self, max_seq_length: int) -> int:
+        """The tokens of a row in a model of this length: more where texts have lengths of their own."""
+        return self.features(max_seq_length)["input_ids"].shape[-1]
+
     def examples_to_features(self, examples: list, text_inputs) -> ExampleFeatures:
         """Examples -> rows of features; `text_inputs` tokenizes texts and cuts them to `max_seq_length`."""
         raise NotImplementedError

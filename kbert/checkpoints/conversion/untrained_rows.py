@@ -9,7 +9,7 @@ from kbert.config import EncoderConfig
 from kbert.tokenization.casing import NO_TEXT
 
 
-def warn_of_positions(source, encoder: EncoderConfig, trained: int | None, max_seq_length: int):
+def warn_of_positions(source, encoder: EncoderConfig, trained: int | None, longest: int):
     """Warns where texts may be longer than all that have trained a model with a table of positions.
 
     A model that began with random weights has random rows behind them: the last phase of BERT's own training,
@@ -19,13 +19,13 @@ def warn_of_positions(source, encoder: EncoderConfig, trained: int | None, max_s
       source: what the user named.
       encoder: that of the model.
       trained: see `RunDirectory.trained_positions`.
-      max_seq_length: the longest sequence to be read, in tokens.
+      longest: the longest sequence to be read, in tokens.
     """
-    if trained and encoder.num_position_rows and max_seq_length > trained:
+    if trained and encoder.num_position_rows and longest > trained:
         warn_once(
             f"{source}: no text of more than {trained} tokens has trained it, so its positions from "
-            f"{trained} on are as they began, and max_seq_length={max_seq_length} reads texts with these. "
-            f"Pretrain it further on records of that length first, or keep to max_seq_length={trained}."
+            f"{trained} on are as they began, and sequences of {longest} tokens have these. Pretrain it "
+            f"further on records of that length first, or keep to {trained} tokens."
         )
 
 

@@ -28,7 +28,10 @@ def check(served, expected, serving=Serving):
         trained_signatures={"serving_default": signature},
         source="model",
         loaded=loaded_with(BERT_TOKENS),
-        task=SimpleNamespace(serving=serving(SimpleNamespace(pooling=SimpleNamespace(max_active_dims=3)))),
+        task=SimpleNamespace(
+            serving=serving(SimpleNamespace(pooling=SimpleNamespace(max_active_dims=3))),
+            row_length=lambda length: length,
+        ),
     )
     session = SimpleNamespace(run=lambda *asked: served)
     return answer_check.check_answers(model, session, 1e-5)
@@ -37,7 +40,7 @@ def check(served, expected, serving=Serving):
 def questions(in_windows, examples=()):
     """The inputs that a model is asked with."""
     signatures = {"serving_default": texts_signature(("text",), None)}
-    task = SimpleNamespace(serving=SimpleNamespace(in_windows=in_windows))
+    task = SimpleNamespace(serving=SimpleNamespace(in_windows=in_windows), row_length=lambda length: length)
     model = SimpleNamespace(trained_signatures=signatures, loaded=loaded_with(ROBERTA_TOKENS), task=task)
     return [inputs for _, inputs in answer_check._questions(model, examples)]
 

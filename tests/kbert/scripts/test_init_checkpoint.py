@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kbert.cli.warn_once import warn_once
-from kbert.config import FrozenConfig, LoraConfig
+from kbert.config import DatasetConfig, FrozenConfig, LoraConfig
 from kbert.config.pooling_config import PoolingConfig
 from kbert.experiments import pretraining_run as run_of_pretraining
 from kbert.experiments.evaluation_data import evaluation_data
@@ -122,9 +122,22 @@ def test_positions_that_no_text_has_trained_are_named(
     assert UNTRAINED not in caplog.text
     longer = dataclasses.replace(config, max_seq_length=32, lora=adapters)
     finetune(longer, tmp_path / "long", first, init_checkpoint=init)
-    assert f"{init}: {UNTRAINED}, and max_seq_length=32 reads texts with these." in caplog.text
+    assert f"{init}: {UNTRAINED}, and sequences of 32 tokens have these." in caplog.text
     assert RunDirectory(tmp_path / "long").trained_positions == (24 if adapters else 32)
     finetune(longer, tmp_path / "long", first, init_checkpoint=init)  # the run goes on
+
+
+def test_documents_longer_than_max_seq_length_train_their_positions(
+    pretraining_run, labelled_files, tmp_path, starts, caplog
+):
+    """Else a longer table would repeat the others in their place."""
+    dataset = DatasetConfig(text="sentence", text_pair="other", label="score")
+    settings = {"query_length": 8, "document_length": 32}
+    config = tiny_finetuning_config(task="late_interaction", dataset=dataset, task_settings=settings)
+    warn_once.cache_clear()
+    finetune(config, tmp_path / "run", labelled_files[0], init_checkpoint=pretraining_run.path)
+    assert f"{pretraining_run.path}: {UNTRAINED}, and sequences of 32 tokens have these." in caplog.text
+    assert RunDirectory(tmp_path / "run").trained_positions == 32
 
 
 def test_positions_are_named_where_a_run_is_asked_for_longer_texts(

@@ -90,7 +90,7 @@ def test_positions_that_no_phase_has_trained_yet_are_named(lengths, expected, ca
     pretraining_run._warn_of_positions("run", tiny_encoder_config(), start, phases)
     assert len(caplog.messages) == len(expected)
     for message, (trained, read) in zip(caplog.messages, expected, strict=True):
-        assert f"no text of more than {trained} tokens" in message and f"max_seq_length={read}" in message
+        assert f"of more than {trained} tokens" in message and f"sequences of {read} tokens" in message
 
 
 def test_held_out_records_that_are_masked_in_another_way_are_other_data(tmp_path):

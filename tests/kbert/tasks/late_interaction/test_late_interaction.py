@@ -16,6 +16,7 @@ from kbert.config import DatasetConfig, FinetuningConfig
 from kbert.config.pooling_config import PoolingConfig
 from kbert.config.token_vectors_config import QueryExpansion, TokenVectorsConfig
 from kbert.config.vectors_config import TEXT_TASKS
+from kbert.inference import answers, texts
 from kbert.tasks import TASKS
 from kbert.tasks.late_interaction.maxsim import maxsim
 from kbert.tasks.late_interaction.token_inputs import TokenInputs, tokenize_groups
@@ -108,6 +109,16 @@ def test_queries_and_documents_have_their_own_lengths(folder, caplog):
         "4 of 4 texts (100%) are longer than document_length=4",
     ):
         assert f"{cut} tokens, and are cut at the end." in caplog.messages
+
+
+def test_batches_have_room_for_documents_longer_than_the_model(folder, monkeypatch):
+    edit(folder / LENGTHS, document_length=14, max_seq_length=6)
+    loaded, split, lengths = kbert.load(folder), texts.split_to_fit, []
+    for module in (texts, answers):
+        monkeypatch.setattr(module, "split_to_fit", lambda *call: lengths.append(call[2]) or split(*call))
+    loaded.embed(TEXTS, task="document")
+    loaded.predict(("a", "b"))
+    assert lengths == [14, 14]
 
 
 @pytest.mark.parametrize("token", ["[Q]", "[Q] "])
