@@ -258,7 +258,7 @@ class Trainer:
             self._jit_compile, self._config.seed, config.gradient_accumulation_steps,
             self._config.precision, self._plan.first_update(phase.number), self._share_done,
         )  # fmt: skip
-        self._schedule.start(self._restore_optimizer(path, before))
+        schedule_state = self._restore_optimizer(path, before)
         self._progress = make_progress(
             self._config, self._plan, phase.number, self._run, self._strategy, self._metrics_file, step,
             before=self._progress.state(step) if self._progress else self._state.progress,
@@ -269,6 +269,7 @@ class Trainer:
         make_batches = functools.partial(phase.train_batches, consumed)
         for_replica = self._packing(config.gradient_accumulation_steps)
         self._batches = iter(distribute(self._strategy, make_batches, for_replica))
+        self._schedule.start(schedule_state)  # a frozen encoder has worked: it would use up a budget of time
 
     def _learning_rate(self, step):
         return self._schedule(step - self._phase.first_step)

@@ -19,6 +19,7 @@ from kbert.input_pipelines.text_reader import RowsInMemory
 from kbert.runs.metrics_file import read_metrics
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
+from kbert.training.optimizers.schedule import Schedule
 from kbert.training.trainer import Trainer
 from tests.conftest import tiny_finetuning_config
 from tests.kbert.inference.random_model import random_model, random_task_model
@@ -130,8 +131,9 @@ def test_a_stop_signal_ends_the_encoding(train, monkeypatch):
 
 
 @pytest.mark.long
-def test_all_rows_are_encoded_before_the_first_step(train, monkeypatch):
-    """A stop or a full disk in a later evaluation would lose the steps since the last checkpoint."""
+def test_all_rows_are_encoded_before_the_clock_and_the_first_step(train, monkeypatch):
+    """A stop or a full disk in a later evaluation would lose the steps since the last checkpoint. A budget of
+    time would be used up before a step."""
     order = []
 
     class Recorded(frozen_encoder.Progress):
@@ -141,8 +143,9 @@ def test_all_rows_are_encoded_before_the_first_step(train, monkeypatch):
     take_steps = Trainer._take_steps
     monkeypatch.setattr(frozen_encoder, "Progress", Recorded)
     monkeypatch.setattr(Trainer, "_take_steps", lambda self: order.append("step") or take_steps(self))
+    monkeypatch.setattr(Schedule, "start", lambda self, state: order.append("clock"))
     train("others", others=("one", "two"))
-    assert order.count("encoded") == 4 and order.index("step") == 4
+    assert order[:6] == [*["encoded"] * 4, "clock", "step"] and order.count("encoded") == 4
 
 
 @pytest.mark.slow
