@@ -254,9 +254,7 @@ def _own_tokens(checkpoint, vocabulary: Vocabulary) -> set[str]:
     it adds to a text, its prompts and the token that fills a query."""
     own, pooling = set(vocabulary.special_tokens), checkpoint.pooling
     own |= set(filter(is_marker, vocabulary.tokens))
-    expansion = getattr(pooling, "query_expansion", None)
-    own |= {expansion.token} & set(vocabulary.tokens) if expansion else set()
-    own |= set(map(str.strip, getattr(pooling, "prompt_tokens", ())))
+    own |= set(getattr(pooling, "own_tokens", ())) & set(vocabulary.tokens)
     matcher = GreedyMatcher(vocabulary.tokens)
     for prompt in pooling.prompts.values() if pooling else ():
         words = python_splitter.split_words(prompt, **vocabulary.rules.splitting)

@@ -98,6 +98,12 @@ class TokenVectorsConfig(VectorsConfig):
         """Whether the similarity is divided by the number of the query's vectors."""
         return self.similarity_fn_name == "meanmaxsim"
 
+    @property
+    def own_tokens(self) -> tuple[str, ...]:
+        """The pieces that a model adds to texts: those of prompts, and what fills a query."""
+        filled = self.query_expansion.token if self.query_expansion else None
+        return (*map(str.strip, self.prompt_tokens), *filter(None, [filled]))
+
     def width(self, hidden_size: int) -> int:
         """The length of a token's vector."""
         return chain_width(self.dense, hidden_size)

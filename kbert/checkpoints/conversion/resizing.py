@@ -70,7 +70,8 @@ def with_vocabulary(checkpoint: BertCheckpoint, vocabulary: BaseVocabulary) -> B
 
     Raises:
       ValueError: for other rules, for other special tokens, when fewer than half of the new tokens are
-        known to the model, or none of those that it scores alone; and for added tokens of another casing.
+        known to the model, or none of those that it scores alone; for one without a token that the model adds
+        to texts; and for added tokens of another casing.
     """
     old = checkpoint.vocabulary
     if isinstance(vocabulary, Vocabulary) and isinstance(old, Vocabulary):
@@ -86,6 +87,12 @@ def with_vocabulary(checkpoint: BertCheckpoint, vocabulary: BaseVocabulary) -> B
         raise ValueError(
             f"the new vocabulary has the special tokens {', '.join(vocabulary.special_tokens)}, "
             f"{checkpoint.source} has {', '.join(old.special_tokens)}; give one with the same."
+        )
+    own = [token for token in getattr(checkpoint.pooling, "own_tokens", ()) if token in old.ids]
+    if missing := [token for token in own if token not in vocabulary.ids]:
+        raise ValueError(
+            f"{checkpoint.source} adds the tokens {shown(missing)} to texts, and the new vocabulary lacks "
+            "them; keep them: --merge_slots=append of kbert vocab replaces no token."
         )
     kept = sum(token in old.ids for token in vocabulary.tokens)
     if 2 * kept < len(vocabulary):

@@ -1,5 +1,7 @@
 """Late interaction: sentence-transformers' numbers, queries and documents, MaxSim, and what does not fit."""
 
+import dataclasses
+
 import keras
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ import tensorflow as tf
 
 import kbert
 from kbert import BertEncoder
-from kbert.checkpoints.conversion.resizing import with_positions
+from kbert.checkpoints.conversion.resizing import with_positions, with_vocabulary
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.checkpoints.hugging_face.tokenizer_json import build_tokenizer_json
 from kbert.checkpoints.hugging_face.tokenizer_wordpiece import wordpiece_rules
@@ -148,6 +150,21 @@ def test_a_prompt_may_be_a_token(folder, tmp_path, caplog, token):
             np.testing.assert_allclose(matrix, matrices[0], atol=1e-6)
         found = model.signatures["query"].function(text=tf.constant(["c b"]))["vectors"][0]
         np.testing.assert_allclose(found, matrices[0], atol=1e-6)
+
+
+def test_a_vocabulary_without_the_tokens_that_a_model_adds_to_texts_is_refused(folder):
+    """`kbert vocab --merge_into` replaces [unused0] first, which marks queries in published models."""
+    checkpoint = read_checkpoint(folder)
+    expansion = QueryExpansion(9, token="c")
+    marked = TokenVectorsConfig(prompts={"query": "d "}, prompt_tokens=("d ",), query_expansion=expansion)
+    checkpoint = dataclasses.replace(checkpoint, pooling=marked)
+    tokens = checkpoint.vocabulary.tokens
+    for lost in ("c", "d"):
+        other = checkpoint.vocabulary.with_tokens(["new" if token == lost else token for token in tokens])
+        with pytest.raises(ValueError, match=rf"adds the tokens \['{lost}'\] to texts, and the new vocab"):
+            with_vocabulary(checkpoint, other)
+    added = checkpoint.vocabulary.with_tokens([*tokens, "new"])
+    assert with_vocabulary(checkpoint, added).vocabulary.tokens == added.tokens
 
 
 def test_tokens_of_prompts_are_for_vectors_of_tokens_and_last_in_the_vocabulary(caplog):
