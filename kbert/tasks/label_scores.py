@@ -22,7 +22,8 @@ def precision_recall_f1(right: float, predicted: float, true: float) -> Scores:
 
 
 def macro_f1(right, predicted, true) -> float:
-    """The mean F1 of the labels that occur or are predicted, as in scikit-learn; 0 when none does.
+    """The mean F1 of the labels that occur or are predicted; 0 when none does. That is scikit-learn's for one
+    label of several; of several labels for a text it counts all, absent ones as 0.
 
     Args:
       right, predicted, true: arrays of shape (labels,): how often each was right, predicted and true.

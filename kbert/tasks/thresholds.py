@@ -130,11 +130,8 @@ class LabelThresholds:
         """`chosen_thresholds`, with the best F1 of each label, and `best_macro_f1`, the macro F1 with them. A
         label that is never true keeps its threshold of 0.5. Both arrays are (examples, labels)."""
         best = [best_threshold(*column) for column in zip(probabilities.T, held.T, strict=True)]
-        predicted = probabilities >= np.array([chosen.threshold for chosen in best], np.float32)
-        present = (predicted | (held > 0)).any(axis=0)
-        scores = np.array([chosen.score for chosen in best])[present]
         return {
-            "best_macro_f1": float(scores.mean()) if present.any() else 0.0,
+            "best_macro_f1": float(np.mean([chosen.score for chosen in best])),
             "chosen_thresholds": [chosen.threshold for chosen in best],
         }
 

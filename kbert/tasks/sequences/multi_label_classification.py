@@ -6,7 +6,7 @@ from kbert.features import LABEL_FEATURE, Feature
 from kbert.late_tensorflow import ops, tf
 from kbert.tasks.file_columns import task_files
 from kbert.tasks.label_losses import SeveralLabelsLoss
-from kbert.tasks.label_scores import label_rows, macro_f1
+from kbert.tasks.label_scores import label_rows, precision_recall_f1
 from kbert.tasks.losses import example_mean, example_weights
 from kbert.tasks.pages.labels import several_labels_sections
 from kbert.tasks.pages.page import Page
@@ -58,7 +58,7 @@ class MultiLabelClassification(SequenceTask):
 
     The loss is the mean binary cross-entropy over examples and labels. Evaluation gives `accuracy` (the share
     of examples with exactly the right labels), `micro_f1` (over all decisions) and `macro_f1` (the mean over
-    the labels that occur or are predicted).
+    all labels; one that is neither true nor predicted counts 0, as in scikit-learn).
 
     Args:
       labels: the label names in id order, at least one.
@@ -128,11 +128,12 @@ class MultiLabelClassification(SequenceTask):
         return {"accuracy": example_mean(exact, batch), "counts": (counts, ops.zeros(()))}
 
     def summarize(self, means):
-        right, predicted, held = means.pop("counts")
+        counts = means.pop("counts")
+        right, predicted, held = counts
         total = (predicted + held).sum()
         return means | {
             "micro_f1": float(2 * right.sum() / total) if total else 0.0,
-            "macro_f1": macro_f1(right, predicted, held),
+            "macro_f1": float(np.mean([scores.f1 for scores in map(precision_recall_f1, *counts)])),
             "label_counts": np.rint([right, predicted, held]).T.astype(int).tolist(),
         }
 

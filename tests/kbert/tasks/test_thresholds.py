@@ -75,6 +75,13 @@ def test_a_label_that_never_occurs_keeps_its_threshold_and_is_named(caplog):
     ]
 
 
+def test_a_label_that_neither_occurs_nor_is_given_counts_as_in_scikit_learn():
+    held = np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0]])
+    metrics = scored(MultiLabelClassification(["x", "y", "z"]), (8.0 * held - 4).astype(np.float32), held)
+    expected = f1_score(held, held, average="macro", zero_division=0)
+    assert metrics["macro_f1"] == metrics["best_macro_f1"] == pytest.approx(expected) == pytest.approx(2 / 3)
+
+
 def scored(task, logits, labels):
     """Metrics of an evaluation of these logits, at the thresholds in force."""
     outputs = {name: np.asarray(value) for name, value in task.outputs(logits).items()}
