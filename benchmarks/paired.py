@@ -26,7 +26,7 @@ def define_flags():
 
 
 def main():
-    scores = {folder: read_scores(Path(folder)) for folder in FLAGS.run_dirs}
+    scores = read_scores(FLAGS.run_dirs, FLAGS.metrics)
     rows = []
     for metric in FLAGS.metrics:
         first = scores[FLAGS.run_dirs[0]][metric]
@@ -40,13 +40,24 @@ def main():
     print(markdown(["metric", "run", "mean", "difference", "p"], rows))
 
 
-def read_scores(folder: Path) -> dict[str, np.ndarray]:
-    """metric -> the scores of the seeds, in the order of --seeds."""
-    metrics = json.loads((folder / "summary.json").read_text(encoding="utf-8"))["metrics"]
-    for metric in FLAGS.metrics:
-        if metric not in metrics:
-            raise ValueError(f"{folder} has no metric {metric!r}; expected some of {', '.join(metrics)}.")
-    return {metric: np.array(metrics[metric]["values"]) for metric in FLAGS.metrics}
+def read_scores(folders: list[str], names: list[str]) -> dict[str, dict[str, np.ndarray]]:
+    """folder -> metric -> the scores of the seeds, in the order of the first folder's.
+
+    Raises:
+      ValueError: for a folder without one of the metrics, or of other seeds than the first.
+    """
+    summaries = {folder: json.loads(Path(folder, "summary.json").read_text("utf-8")) for folder in folders}
+    seeds, scores = summaries[folders[0]]["seeds"], {}
+    for folder, summary in summaries.items():
+        metrics, own = summary["metrics"], summary["seeds"]
+        if sorted(own) != sorted(seeds):
+            raise ValueError(f"{folder} has the seeds {own}; expected those of {folders[0]}, {seeds}.")
+        for metric in names:
+            if metric not in metrics:
+                raise ValueError(f"{folder} has no metric {metric!r}; expected some of {', '.join(metrics)}.")
+        order = [own.index(seed) for seed in seeds]
+        scores[folder] = {name: np.array(metrics[name]["values"])[order] for name in names}
+    return scores
 
 
 if __name__ == "__main__":
