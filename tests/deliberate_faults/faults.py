@@ -594,8 +594,8 @@ _LABELS = (
     ),
     _fault(
         "an end in BIOES ends no entity", "find_entities",
-        "lambda original: lambda tags, strict=False: original("
-        "[tag.replace('E-', 'I-').replace('S-', 'B-') for tag in tags], strict)",
+        "lambda original: lambda tags, **modes: original("
+        "[tag.replace('E-', 'I-').replace('S-', 'B-') for tag in tags], **modes)",
         "kbert/tasks/token_classification/test_entity_scores.py",
     ),
     _fault(

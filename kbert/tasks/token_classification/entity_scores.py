@@ -1,5 +1,6 @@
 """Rows of an evaluation -> sentences -> entities: precision, recall and F1 over them."""
 
+import functools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -18,7 +19,7 @@ class Entity(NamedTuple):
     end: int
 
 
-def find_entities(tags: Sequence[str], strict: bool = False) -> list[Entity]:
+def find_entities(tags: Sequence[str], strict: bool = False, with_ends: bool = False) -> list[Entity]:
     """The entities of a sentence in IOB2, IOB1 or BIOES.
 
     Args:
@@ -26,15 +27,17 @@ def find_entities(tags: Sequence[str], strict: bool = False) -> list[Entity]:
       strict: an entity is what begins with B or S. Otherwise, as in the official conlleval, it also begins
         with an I or E that follows O, another type, or an end (E or S): I-PER after O is a whole entity, and
         B-PER I-LOC are two, as are S-PER E-PER.
+      with_ends: an entity is what ends with E or S: B-PER O is none.
 
     Reference: conlleval.pl of CoNLL-2000, which is the default mode of seqeval; with `strict` seqeval's
-    `mode="strict", scheme=IOB2`.
+    `mode="strict", scheme=IOB2`, and with both `scheme=IOBES`.
     """
     entities, start, current, has_ended = [], 0, "", False
     for index, tag in enumerate([*tags, "O"]):
         prefix, kind = split_tag(tag)
         if current and (has_ended or prefix in "BS" or kind != current):
-            entities.append(Entity(current, start, index))
+            if has_ended or not with_ends:
+                entities.append(Entity(current, start, index))
             current = ""
         if not current and (prefix in "BS" or (prefix in "IE" and not strict)):
             start, current = index, kind
@@ -46,22 +49,21 @@ class EntityCounts:
     """How many entities were right, predicted and true, for each type.
 
     Args:
-      strict: see `find_entities`.
+      strict, with_ends: see `find_entities`.
 
     Attributes:
       right, predicted, true: type -> number.
     """
 
-    def __init__(self, strict: bool = False):
-        self.strict = strict
+    def __init__(self, strict: bool = False, with_ends: bool = False):
+        self._find = functools.partial(find_entities, strict=strict, with_ends=with_ends)
         self.right: Counter = Counter()
         self.predicted: Counter = Counter()
         self.true: Counter = Counter()
 
     def add(self, true_tags: Sequence[str], predicted_tags: Sequence[str]):
         """Counts a sentence. An entity is right when type, first and last word are."""
-        true = set(find_entities(true_tags, self.strict))
-        predicted = set(find_entities(predicted_tags, self.strict))
+        true, predicted = set(self._find(true_tags)), set(self._find(predicted_tags))
         self.right.update(entity.type for entity in true & predicted)
         self.predicted.update(entity.type for entity in predicted)
         self.true.update(entity.type for entity in true)
@@ -107,16 +109,17 @@ def entity_metrics(
       types: the types of entities.
 
     Returns:
-      `precision`, `recall` and `f1`; the same with `strict_` in front, but for labels of IOB1 and
-      IOE2, where a beginning is no tag of its own; and `entity_counts`: for each of
-      `types` how many entities were right, predicted and true.
+      `precision`, `recall` and `f1`; the same with `strict_` in front, which asks for an end too where
+      labels have it, but for labels of IOB1 and IOE2, where a beginning is no tag of its own; and
+      `entity_counts`: for each of `types` how many entities were right, predicted and true.
     """
-    usual, strict = EntityCounts(), EntityCounts(strict=True)
+    prefixes = {split_tag(tag)[0] for tag in tags}
+    usual, strict = EntityCounts(), EntityCounts(strict=True, with_ends="E" in prefixes)
     for true, predicted in sentences:
         true_tags, predicted_tags = ([tags[index] for index in ids] for ids in (true, predicted))
         usual.add(true_tags, predicted_tags)
         strict.add(true_tags, predicted_tags)
     metrics = dict(usual.overall()._asdict())
-    if any(split_tag(tag)[0] in "BS" for tag in tags) and scheme_of_labels(tags) != "iob1":
+    if prefixes & {"B", "S"} and scheme_of_labels(tags) != "iob1":
         metrics |= {f"strict_{name}": value for name, value in strict.overall()._asdict().items()}
     return metrics | {"entity_counts": [list(usual.totals([kind])) for kind in types]}

@@ -3,6 +3,7 @@
 import itertools
 import warnings
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from kbert.tasks.token_classification.entity_scores import (
     Entity,
     EntityCounts,
+    entity_metrics,
     find_entities,
     precision_recall_f1,
 )
@@ -50,11 +52,26 @@ def test_entities_of_every_short_sentence_are_seqevals():
     """Also in BIOES, as no sentence of the scheme has them but a model may predict them."""
     from seqeval.metrics.sequence_labeling import get_entities
 
+    for sentence in short_sentences(4):
+        found = [(kind, start, end - 1) for kind, start, end in find_entities(sentence)]
+        assert found == get_entities(sentence), sentence
+
+
+def short_sentences(longest):
     tags = ["O", *(f"{prefix}-{kind}" for prefix in "BIES" for kind in ("PER", "LOC"))]
-    for length in range(1, 5):
-        for sentence in itertools.product(tags, repeat=length):
-            found = [(kind, start, end - 1) for kind, start, end in find_entities(sentence)]
-            assert found == get_entities(list(sentence)), sentence
+    for length in range(1, longest + 1):
+        yield from map(list, itertools.product(tags, repeat=length))
+
+
+def test_strict_entities_of_bioes_end_as_seqevals():
+    from seqeval.scheme import IOBES, Entities
+
+    for sentence in short_sentences(3):
+        found = [(0, *entity) for entity in find_entities(sentence, strict=True, with_ends=True)]
+        assert found == [entity.to_tuple() for entity in Entities([sentence], IOBES).entities[0]], sentence
+    tags = ["O", "B-PER", "I-PER", "E-PER", "S-PER"]
+    metrics = entity_metrics([(np.array([1, 3, 0]), np.array([1, 2, 0]))], tags, ["PER"])
+    assert (metrics["f1"], metrics["strict_f1"]) == (1.0, 0.0)
 
 
 @pytest.mark.parametrize(
