@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+from absl import logging
 
 from kbert.features import EXAMPLE_WEIGHTS, LABEL_FEATURE, WINDOW_FEATURE, encoder_features
 from kbert.heads import classification_head
@@ -82,6 +83,15 @@ class SequenceTask(Task):
         return (*self.scored, *self.long_texts.features)
 
     # ------------------------------------------------------------------------------- examples
+
+    def for_training(self, count_labels):
+        task = super().for_training(count_labels)
+        if task is not self and self.long_texts.in_windows:
+            logging.info(
+                "class_weights: these count texts, and the loss counts windows, so a label of longer texts "
+                "weighs more; a table label -> weight can say otherwise."
+            )
+        return task
 
     def check_examples(self, examples, max_seq_length):
         self.long_texts.check(max_seq_length)

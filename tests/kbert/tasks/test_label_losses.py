@@ -16,6 +16,7 @@ LOGITS = np.array([[2.0, 0.5, -1.0], [0.1, 0.2, 0.3], [-3.0, 1.0, 4.0], [9.0, 9.
 IDS = np.array([0, 2, 2, 1], np.int32)
 REAL = np.array([1.0, 1.0, 1.0, 0.0], np.float32)  # the last row only fills the batch
 TABLE = {"a": 0.5, "b": 7.0, "c": 3.0}
+COUNTS = {"a": 2, "b": 1, "c": 1}
 
 
 def batch_of(labels, real=REAL):
@@ -100,14 +101,20 @@ def test_a_labelled_token_weighs_as_much_as_its_label():
     assert evaluated == pytest.approx(smoothed(logits[places], ids[places], 0.0).mean(), rel=1e-5)
 
 
-def test_balanced_becomes_the_numbers_that_a_run_records():
+def test_balanced_becomes_the_numbers_that_a_run_records(caplog):
     task = SequenceClassification(LABELS, class_weights="balanced")
     with pytest.raises(ValueError, match="stands for numbers that only the training data know"):
         task.loss_weights(batch_of(IDS), training=True)
-    counted = task.for_training(lambda: ({"a": 2, "b": 1, "c": 1}, 4))
+    counted = task.for_training(lambda: (COUNTS, 4))
     weights = {"a": pytest.approx(2 / 3), "b": pytest.approx(4 / 3), "c": pytest.approx(4 / 3)}
     assert counted.get_config()["class_weights"] == weights
     assert SequenceClassification(**counted.get_config()).settings == counted.settings
+    with caplog.at_level("INFO", logger="absl"):
+        task.for_training(lambda: (COUNTS, 4))
+        assert "windows" not in caplog.text
+        in_windows = SequenceClassification(LABELS, class_weights="balanced", long_texts="windows")
+        assert in_windows.for_training(lambda: (COUNTS, 4)).settings.class_weights == weights
+    assert "class_weights: these count texts, and the loss counts windows" in caplog.text
 
 
 def test_weights_that_are_no_table_of_numbers_are_told_how_to_be_written():
