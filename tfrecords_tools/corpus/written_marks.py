@@ -34,7 +34,7 @@ def say_written_marks(files: Iterable[Path], text_format: TextFormat):
     text = b"\n".join(next(byte_batches(lines, _BYTES), []))
     counts = {mark: text.count(mark.encode()) for mark in _MARKS}
     if tags := _TAG.findall(text):
-        counts[f"lines of marks such as {tags[0].decode()}"] = len(tags)
+        counts[f"lines of marks such as {tags[0].decode()[:80]}"] = len(tags)
     mark = max(counts, key=counts.__getitem__)
     if counts[mark] > max(_FEW, len(text) / _RARE):
         logging.warning(
