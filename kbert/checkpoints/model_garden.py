@@ -1,7 +1,7 @@
 """Reads TF2 checkpoints of Model Garden (official/nlp), and TF Hub's BERT encoders, which are made of them.
 
 Both are object checkpoints: TensorFlow stores the graph of the Python objects beside the tensors. Variables
-are found by the full names in it, heads by their path. No graph of a SavedModel is loaded or run.
+are found by the full names in it. No graph of a SavedModel is loaded or run.
 
 Source of the names: tensorflow/models, official/nlp/modeling (BertEncoder, BertClassifier,
 BertTokenClassifier, BertSpanLabeler, BertPretrainerV2), official/nlp/tools/export_tfhub_lib.py; those of 2019
@@ -51,18 +51,23 @@ _BODY = re.compile(
     r"embedding_projection/\w+|transformer/layer_\d+/.+|pooler_transform/\w+)$"
 )
 _OLD_HEAD = "old_head/"  # until `_name_old_head` knows which it is
-# The path of a head's variable in the graph of objects -> the name in the table. A head's own pooler stands
-# in for the encoder's.
-_HEADS = (
-    (re.compile(r"masked_lm/(dense|layer_norm)/(\w+)$"), r"masked_lm/\1/\2"),
-    (re.compile(r"masked_lm/output_bias\.Sbias$"), "masked_lm/output_bias"),
-    (re.compile(r"classification_heads/0/out_proj/(\w+)$"), r"next_sentence/logits/\1"),
-    (re.compile(r"(?:classification_heads/0/dense|next_sentence\.pooler_dense)/(\w+)$"), r"own_pooler/\1"),
-    (re.compile(r"^model/layer_with_weights-1/out_proj/(\w+)$"), r"classification/logits/\1"),
-    (re.compile(r"^model/layer_with_weights-1/dense/(\w+)$"), r"own_pooler/\1"),
-    (re.compile(r"^model/layer_with_weights-1/(kernel|bias)$"), r"token_classification/logits/\1"),
-    (re.compile(r"^model/span_labeling/layer_with_weights-0/(\w+)$"), r"span/logits/\1"),
-    (re.compile(r"^model/layer_with_weights-1/layer_with_weights-0/(\w+)$"), rf"{_OLD_HEAD}\1"),
+# Of a head's variable: its path in the graph of objects, a blank, its full name -> the name in the table.
+# Paths depend on who saved the model, so they only tell heads of the same full name. A head's own pooler
+# stands in for the encoder's; a "." in the name of an object is ".." in the path.
+_HEADS = tuple(
+    (re.compile(pattern), name)
+    for pattern, name in (
+        (r"[ /]cls/predictions/transform/dense/(\w+)$", r"masked_lm/dense/\1"),
+        (r"[ /]cls/predictions/transform/LayerNorm/(\w+)$", r"masked_lm/layer_norm/\1"),
+        (r"[ /]cls/predictions/output_bias/bias$", "masked_lm/output_bias"),
+        (r"[ /]pooler_dense/(\w+)$", r"own_pooler/\1"),
+        (r"\.\.pooler_dense/(\w+) ", r"own_pooler/\1"),
+        (r"[ /]next_sentence/logits/(\w+)$", r"next_sentence/logits/\1"),
+        (r"layer_with_weights-1/\w+ predictions/transform/logits/(\w+)$", r"token_classification/logits/\1"),
+        (r" predictions/transform/logits/(\w+)$", rf"{_OLD_HEAD}\1"),
+        (r"^(?:model/)?layer_with_weights-1/(kernel|bias) ", rf"{_OLD_HEAD}\1"),  # a Dense of one's own
+        (r"/logits/(\w+)$", r"classification/logits/\1"),
+    )
 )
 _NOT_WEIGHTS = re.compile(r"^(optimizer|save_counter|global_step|step|train_step)(/|$)|/\.OPTIMIZER_SLOT/")
 _AVERAGE = "/.OPTIMIZER_SLOT/optimizer/average"
@@ -186,7 +191,7 @@ def _by_table_names(tensors, report) -> tuple[Stored, int | None]:
             num_attention_heads = tensor.shape[1]
         stored.tensors[name], stored.originals[name] = join_attention_heads(name, tensor), key
     _refuse_others(stored, full_names, report)
-    _name_old_head(stored, tensors, report)
+    _name_old_head(stored, tensors, full_names, report)
     own_pooler = [name for name in stored.tensors if name.startswith("own_pooler/")]
     for name in own_pooler:
         encoders = name.replace("own_pooler", "pooler_transform")
@@ -198,11 +203,12 @@ def _by_table_names(tensors, report) -> tuple[Stored, int | None]:
     return stored, num_attention_heads
 
 
-def _name_old_head(stored, keys, report):
-    """Gives the head of TensorFlow 2.1 to 2.3 its name: a classifier's, a tagger's and a span labeler's were
-    models of one dense layer at the same place.
+def _name_old_head(stored, keys, full_names, report):
+    """Gives a head its name that is one dense layer, as those of TensorFlow 2.1 to 2.3: a classifier's, a
+    tagger's and a span labeler's had the same full name and place. So it is with a layer of one's own.
 
-    The slots of the optimizer tell a classifier: it alone reads the pooler.
+    Beside a masked-LM head it is that of the next sentence. Otherwise the slots of the optimizer tell a
+    classifier: it alone reads the pooler.
     """
     if f"{_OLD_HEAD}kernel" not in stored.tensors:
         return
@@ -211,13 +217,17 @@ def _name_old_head(stored, keys, report):
         stored.originals.get(f"{name}/kernel", "").removesuffix(_SUFFIX) in slots
         for name in ("transformer/layer_0/output", "pooler_transform")
     )
+    full_name = full_names.get(stored.originals[f"{_OLD_HEAD}kernel"], "")
     is_pair = stored.tensors[f"{_OLD_HEAD}kernel"].shape[-1:] == (2,)
-    head = "span" if is_pair else "token_classification" if body else "classification"
+    head = "token_classification" if body else "classification"
+    head = "span" if is_pair and full_name.startswith("predictions/") else head
     head = "classification" if pooler else head
-    if not (body or pooler):
+    if f"{MASKED_LM.name}/dense/kernel" in stored.tensors:
+        head = "next_sentence"
+    elif not (body or pooler):
         report.warn(
-            f"{report.path}: a classifier of texts, a tagger and a span labeler of Model Garden's first "
-            f"releases have the same names, and no optimizer's slots tell which it is; read as {head}"
+            f"{report.path}: a classifier of texts, a tagger and a span labeler may all have the head "
+            f"{shown_name(full_name)}, and no optimizer's slots tell which it is; read as {head}"
         )
     for name in [name for name in stored.tensors if name.startswith(_OLD_HEAD)]:
         own = name.replace(_OLD_HEAD, f"{head}/logits/")
@@ -244,13 +254,14 @@ def _object_graph(tensors, path):
 
 
 def _table_name(object_path, full_name):
-    for pattern, name in _HEADS:
-        if match_ := pattern.search(object_path):
-            return match_.expand(name)
     for old, new in _OLD_NAMES:
         full_name = re.sub(old, new, full_name)
-    body = _BODY.search(full_name)
-    return body[1] if body else object_path
+    if body := _BODY.search(full_name):
+        return body[1]
+    for pattern, name in _HEADS:
+        if head := pattern.search(f"{object_path} {full_name}"):
+            return head.expand(name)
+    return object_path
 
 
 def _refuse_others(stored, full_names, report):

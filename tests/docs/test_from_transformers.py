@@ -54,8 +54,13 @@ def transformers_folder(folder):
 
 def model_garden_folder(folder):
     weights = foreign_files.random_weights(("pooler", "classification"), **SHAPE)
-    place = "model/layer_with_weights-1/out_proj"
-    heads = {f"{place}/{name}": weights[f"classification/dense/{name}"] for name in ("kernel", "bias")}
+    heads = {
+        f"model/layer_with_weights-1/out_proj/{name}": (
+            f"sentence_prediction/logits/{name}",
+            weights[f"classification/dense/{name}"],
+        )
+        for name in ("kernel", "bias")
+    }
     named = foreign_files.model_garden_names(weights, num_heads=4)
     foreign_files.write_model_garden(folder, named, heads, **SHAPE)
 

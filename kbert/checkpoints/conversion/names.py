@@ -255,7 +255,7 @@ KERAS_HUB = {
 
 # ------------------------------------------------------------------------------------ Model Garden
 
-# Full names of the variables of Model Garden's BertEncoder, so also of TF Hub's; heads by their position.
+# Full names of the variables of Model Garden's BertEncoder, so also of TF Hub's; heads: model_garden.py.
 # The attention kernels have an axis for the heads, as KerasHub's.
 MODEL_GARDEN = {
     "body": (

@@ -330,7 +330,7 @@ def write_model_garden(
 
     Args:
       named: full name -> array, of the encoder; the place of each variable says nothing.
-      heads: place in the checkpoint -> array.
+      heads: place in the checkpoint -> (full name, array).
       is_trained: the name of a variable -> whether the optimizer has slots for it.
       config: changes of bert_config.json.
     """
@@ -342,8 +342,8 @@ def write_model_garden(
     for number, (name, value) in enumerate(named.items()):
         variables.append(tf.Variable(value, name=name))
         _put(root, f"model/layer_with_weights-0/variable_{number}", variables[-1])
-    for place, value in (heads or {}).items():
-        variables.append(tf.Variable(value, name="a_head"))
+    for place, (name, value) in (heads or {}).items():
+        variables.append(tf.Variable(value, name=name))
         _put(root, place, variables[-1])
     trained = [variable for variable in variables if is_trained(variable.name)]
     if trained:

@@ -189,60 +189,159 @@ def test_names_of_2019(tmp_path):
     same_weights(read_tensors(foreign_files.write_model_garden(tmp_path / "m", old))[1], ENCODER)
 
 
+# As Model Garden 2.20 writes them: task, place, full name, part.
+LOGITS = "predictions/transform/logits"
 HEADS = {
-    "classifier": ("sequence_classification", "model/layer_with_weights-1/out_proj", "classification"),
-    "token classifier": ("token_classification", "model/layer_with_weights-1", "token_classification"),
-    "span labeler": ("question_answering", "model/span_labeling/layer_with_weights-0", "span"),
-    "pretrainer": ("pretraining", "model/classification_heads/0/out_proj", "next_sentence"),
+    "classifier": (
+        "sequence_classification",
+        "model/layer_with_weights-1/out_proj",
+        "sentence_prediction/logits",
+        "classification",
+    ),
+    "classifier in a SavedModel": (
+        "sequence_classification",
+        "classifier/variables",
+        "sentence_prediction/logits",
+        "classification",
+    ),
+    "token classifier": (
+        "token_classification",
+        "model/layer_with_weights-1",
+        LOGITS,
+        "token_classification",
+    ),
+    "token classifier's save_weights": (
+        "token_classification",
+        "layer_with_weights-1",
+        LOGITS,
+        "token_classification",
+    ),
+    "pretrainer": (
+        "pretraining",
+        "model/classification_heads/0/out_proj",
+        "bert/next_sentence/logits",
+        "next_sentence",
+    ),
 }
 
 
-@pytest.mark.parametrize(("task", "place", "part"), HEADS.values(), ids=HEADS)
-def test_heads_of_model_garden(tmp_path, task, place, part):
-    outputs = 2 if part in ("span", "next_sentence") else 3
+def dense(place, full_name, kernel, bias):
+    return {
+        f"{place}/kernel": (f"{full_name}/kernel", kernel),
+        f"{place}/bias": (f"{full_name}/bias", bias),
+    }
+
+
+def head_of_masked_lm(weights, place):
+    """Its variables, as `write_model_garden` takes them."""
+    names = {
+        "dense/kernel": ("transform/dense/kernel", "transform/kernel"),
+        "dense/bias": ("transform/dense/bias", "transform/bias"),
+        "layer_norm/gamma": ("transform/LayerNorm/gamma", "layer_norm/gamma"),
+        "layer_norm/beta": ("transform/LayerNorm/beta", "layer_norm/beta"),
+        "output_bias.Sbias": ("output_bias/bias", "output_bias"),
+    }
+    return {
+        f"{place}/{name}": (f"bert/cls/predictions/{full_name}", weights[f"masked_lm/{ours}"])
+        for name, (full_name, ours) in names.items()
+    }
+
+
+@pytest.mark.parametrize(("task", "place", "full_name", "part"), HEADS.values(), ids=HEADS)
+def test_heads_of_model_garden(tmp_path, task, place, full_name, part, caplog):
+    outputs = 2 if part == "next_sentence" else 3
     weights = foreign_files.random_weights(("pooler", "masked_lm"), seed=8)
     kernel, bias = np.full((8, outputs), 0.5, np.float32), np.arange(outputs, dtype=np.float32)
-    heads = {f"{place}/kernel": kernel, f"{place}/bias": bias}
+    heads = dense(place, full_name, kernel, bias)
     if part == "next_sentence":
-        heads |= {
-            "model/masked_lm/dense/kernel": weights["masked_lm/transform/kernel"],
-            "model/masked_lm/dense/bias": weights["masked_lm/transform/bias"],
-            "model/masked_lm/layer_norm/gamma": weights["masked_lm/layer_norm/gamma"],
-            "model/masked_lm/layer_norm/beta": weights["masked_lm/layer_norm/beta"],
-            "model/masked_lm/output_bias.Sbias": weights["masked_lm/output_bias"],
-            # Its next-sentence head has a pooler of its own.
-            "model/classification_heads/0/dense/kernel": weights["pooler/dense/kernel"] + 1,
-            "model/classification_heads/0/dense/bias": weights["pooler/dense/bias"] + 1,
-        }
+        heads |= head_of_masked_lm(weights, "masked_lm")
     named = foreign_files.model_garden_names(weights)
     checkpoint = read_checkpoint(foreign_files.write_model_garden(tmp_path / "m", named, heads))
-    assert checkpoint.task == task and not checkpoint.missing
+    assert checkpoint.task == task and not checkpoint.missing and "read as" not in caplog.text
     np.testing.assert_array_equal(checkpoint.tensors[f"{part}/dense/kernel"].read(), kernel)
     np.testing.assert_array_equal(checkpoint.tensors[f"{part}/dense/bias"].read(), bias)
     if part == "next_sentence":
-        pooler = checkpoint.tensors["pooler/dense/kernel"].read()
-        np.testing.assert_array_equal(pooler, weights["pooler/dense/kernel"] + 1)
+        read = {name: tensor.read() for name, tensor in checkpoint.tensors.items()}
+        same_weights(read, weights | {name: read[name] for name in read if name.startswith(part)})
 
 
-OLD_HEADS = {  # outputs, which variables have slots, the task
-    "classifier": (2, lambda name: True, "sequence_classification"),
-    "classifier of three": (3, lambda name: True, "sequence_classification"),
-    "span labeler": (2, lambda name: "pooler" not in name, "question_answering"),
-    "token classifier": (3, lambda name: "pooler" not in name, "token_classification"),
-    "two outputs without slots": (2, lambda name: False, "question_answering"),
-    "three outputs without slots": (3, lambda name: False, "sequence_classification"),
-    "a frozen encoder": (2, lambda name: "head" in name, "question_answering"),
+@pytest.mark.parametrize(
+    ("head", "full_name", "has_pooler"),
+    [
+        ("next_sentence", "next_sentence/pooler_dense", False),  # v3/uncased_L-12_H-768_A-12, as published
+        ("next_sentence", "a_name", False),
+        ("sentence_prediction", "sentence_prediction/pooler_dense", True),  # what its train.py writes
+    ],
+)
+def test_the_pooler_of_a_heads_own_stands_in_for_the_encoders(tmp_path, head, full_name, has_pooler):
+    """In tf.train.Checkpoint(encoder=..., **{"next_sentence.pooler_dense": layer}): the key has two dots."""
+    named = foreign_files.model_garden_names(ENCODER)
+    if not has_pooler:
+        named = {name: value for name, value in named.items() if not name.startswith("pooler_transform/")}
+    kernel, bias = ENCODER["pooler/dense/kernel"] + 1, ENCODER["pooler/dense/bias"] + 1
+    heads = dense(f"{head}.pooler_dense", full_name, kernel, bias)
+    outputs = np.full((8, 3), 0.5, np.float32), np.zeros(3, np.float32)
+    if has_pooler:
+        heads |= dense("model/layer_with_weights-1/out_proj", f"{head}/logits", *outputs)
+    folder = foreign_files.write_model_garden(tmp_path / "m", named, heads)
+    keys = dict(tf.train.list_variables(str(folder / "bert_model.ckpt")))
+    assert f"{head}..pooler_dense/kernel/.ATTRIBUTES/VARIABLE_VALUE" in keys
+
+    checkpoint, tensors = read_tensors(folder)
+    expected = ENCODER | {"pooler/dense/kernel": kernel, "pooler/dense/bias": bias}
+    if has_pooler:
+        expected |= {"classification/dense/kernel": outputs[0], "classification/dense/bias": outputs[1]}
+    same_weights(tensors, expected)
+    assert ("the head has a pooler of its own" in dict(checkpoint.report.left_over).values()) is has_pooler
+
+
+NESTED = "model/layer_with_weights-1/layer_with_weights-0"
+OLD_HEADS = {  # place, full name, outputs, which variables have slots, the task
+    "classifier": (NESTED, LOGITS, 2, lambda name: True, "sequence_classification"),
+    "classifier of three": (NESTED, LOGITS, 3, lambda name: True, "sequence_classification"),
+    "span labeler": (NESTED, LOGITS, 2, lambda name: "pooler" not in name, "question_answering"),
+    "token classifier": (NESTED, LOGITS, 3, lambda name: "pooler" not in name, "token_classification"),
+    "two outputs without slots": (NESTED, LOGITS, 2, lambda name: False, "question_answering"),
+    "three outputs without slots": (NESTED, LOGITS, 3, lambda name: False, "sequence_classification"),
+    "a frozen encoder": (NESTED, LOGITS, 2, lambda name: "logits" in name, "question_answering"),
+    "next sentence": (NESTED.replace("-1", "-2"), LOGITS, 2, lambda name: False, "pretraining"),
+    "a span labeler in a SavedModel": ("variables", LOGITS, 2, lambda name: False, "question_answering"),
+    # bert_models.py, `classifier_model` of an encoder of TF Hub, and those of 2019; models of one's own.
+    "an output layer": (
+        "model/layer_with_weights-1",
+        "output",
+        2,
+        lambda name: True,
+        "sequence_classification",
+    ),
+    "an output layer for words": (
+        "model/layer_with_weights-1",
+        "dense",
+        2,
+        lambda name: "pooler" not in name,
+        "token_classification",
+    ),
+    "an output layer without slots": (
+        "layer_with_weights-1",
+        "output",
+        2,
+        lambda name: False,
+        "sequence_classification",
+    ),
 }
 
 
-@pytest.mark.parametrize(("outputs", "is_trained", "task"), OLD_HEADS.values(), ids=OLD_HEADS)
-def test_heads_of_the_first_releases_are_told_by_what_was_trained(
-    tmp_path, caplog, outputs, is_trained, task
+@pytest.mark.parametrize(
+    ("place", "full_name", "outputs", "is_trained", "task"), OLD_HEADS.values(), ids=OLD_HEADS
+)
+def test_heads_of_one_layer_are_told_by_what_was_trained(
+    tmp_path, caplog, place, full_name, outputs, is_trained, task
 ):
     """Those of 2.1 to 2.3 (official/nlp/modeling/networks) are a model of one dense layer at one place."""
     kernel, bias = np.full((8, outputs), 0.5, np.float32), np.arange(outputs, dtype=np.float32)
-    place = "model/layer_with_weights-1/layer_with_weights-0"
-    heads = {f"{place}/kernel": kernel, f"{place}/bias": bias}
+    heads = dense(place, full_name, kernel, bias)
+    if task == "pretraining":
+        heads |= head_of_masked_lm(MASKED_LM, "model/layer_with_weights-1")
     named = foreign_files.model_garden_names(ENCODER)
     folder = foreign_files.write_model_garden(tmp_path / "m", named, heads, is_trained=is_trained)
     checkpoint = read_checkpoint(folder)
@@ -253,7 +352,7 @@ def test_heads_of_the_first_releases_are_told_by_what_was_trained(
         if name.endswith("dense/kernel") and not name.startswith("pooler")
     )
     np.testing.assert_array_equal(found.read(), kernel)
-    is_open = not is_trained("transformer/layer_0/output/kernel")
+    is_open = not is_trained("transformer/layer_0/output/kernel") and task != "pretraining"
     assert ("no optimizer's slots tell which it is" in caplog.text) is is_open
 
 
