@@ -71,6 +71,7 @@ _HEADS = tuple(
 )
 _NOT_WEIGHTS = re.compile(r"^(optimizer|save_counter|global_step|step|train_step)(/|$)|/\.OPTIMIZER_SLOT/")
 _AVERAGE = "/.OPTIMIZER_SLOT/optimizer/average"
+_MLM = re.compile(r"(?:^|/)mlm/")  # what TF Hub's encoders carry beside their own variables
 # The encoders that Google published for TensorFlow 2: number of pieces -> beginning of the name.
 _VOCABULARIES = {
     30522: "bert_en_uncased",
@@ -182,6 +183,9 @@ def _by_table_names(tensors, report) -> tuple[Stored, int | None]:
             report.left_over.append((key, MOVING_AVERAGE if is_average else "no weight of the model"))
             continue
         name = _table_name(object_path, full_names.get(key, ""))
+        if name.startswith(f"{MASKED_LM.name}/") and _MLM.search(object_path):
+            report.left_over.append((key, "the masked-LM head (.mlm) that an encoder of TF Hub carries"))
+            continue
         if name in stored.tensors:
             raise ValueError(
                 f"{report.path}: {shown_name(key)} and {shown_name(stored.original(name))} are both {name}; "

@@ -356,14 +356,21 @@ def write_model_garden(
     return folder
 
 
-def write_tf_hub(folder, named, do_lower_case=True, tokens=TOKENS):
-    """A SavedModel with an encoder's variables, its vocabulary as an asset, and its casing."""
+def write_tf_hub(folder, named, do_lower_case=True, tokens=TOKENS, mlm=None):
+    """A SavedModel with an encoder's variables, its vocabulary as an asset, and its casing.
+
+    With `mlm`, full name -> array of a head's variables, these are beside it in a model of both.
+    """
     import tensorflow as tf
 
     vocab_file = folder.parent / "pieces"
     vocab_file.write_text("\n".join(tokens) + "\n")
     root = tf.train.Checkpoint()
     root.variables = [tf.Variable(value, name=name) for name, value in named.items()]
+    if mlm:
+        root.mlm = tf.train.Checkpoint()
+        head = [tf.Variable(value, name=name) for name, value in mlm.items()]
+        root.mlm.variables = [*root.variables, *head]
     root.vocab_file = tf.saved_model.Asset(str(vocab_file))
     root.do_lower_case = tf.Variable(do_lower_case)
     tf.saved_model.save(root, str(folder))

@@ -390,6 +390,17 @@ def test_an_encoder_of_tf_hub(tmp_path, do_lower_case, caplog):
         assert "takes the mean of all tokens. LaBSE and others made for vectors" in caplog.text
 
 
+def test_an_encoder_of_tf_hub_with_its_masked_lm(tmp_path):
+    """As all since 2020 (export_tfhub_lib.py, `with_mlm`): `.mlm` is beside the encoder, which stays one."""
+    named, head = foreign_files.model_garden_names(ENCODER), head_of_masked_lm(MASKED_LM, "")
+    folder = foreign_files.write_tf_hub(tmp_path / "hub", named, mlm=dict(head.values()))
+    checkpoint, read = read_tensors(folder)
+    same_weights(read, ENCODER)
+    assert checkpoint.task == "encoder" and not checkpoint.missing
+    left = [name for name, why in checkpoint.report.left_over if "masked-LM head (.mlm)" in why]
+    assert len(left) == 5 and all(name.startswith("mlm/variables/") for name in left)
+
+
 # ---------------------------------------------------------------------------------------- refusals
 
 
