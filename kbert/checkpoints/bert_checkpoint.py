@@ -70,6 +70,7 @@ class BertCheckpoint:
       recorded: the settings of the task and the columns of its files; None when the source does not say them.
       converted_from: of a run that was converted and never trained: the format of others that it came in.
       trained_positions: as that of a `RunDirectory`.
+      is_numbered: whether the source names no labels, so that they are 0, 1 ... here.
     """
 
     source: str
@@ -86,6 +87,7 @@ class BertCheckpoint:
     activation: str | None = None
     converted_from: str | None = None
     trained_positions: int | None = None
+    is_numbered: bool = False
 
     @property
     def first_format(self) -> str:

@@ -75,7 +75,7 @@ def _labels(checkpoint, named: tuple[str, ...]) -> tuple[str, ...]:
     """The labels of the checkpoint; of one that only numbers its classes, as transformers does by default and
     Google's files do, those that a config names, in their order."""
     own = checkpoint.labels
-    if not named or set(named) == set(own):
+    if not named or named == own or (set(named) == set(own) and not checkpoint.is_numbered):
         return own
     numbers = range(len(own))
     if own in (tuple(map("LABEL_{}".format, numbers)), tuple(map(str, numbers))) and len(named) == len(own):

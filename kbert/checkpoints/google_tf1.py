@@ -129,7 +129,8 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
     _refuse_taggers(stored, own, report)
     problem_type = read_problem_type(own, config_file)
     task, num_labels, _ = guess_task(stored, GOOGLE_TF1, problem_type, report)
-    labels = json_texts(own, "labels", config_file) or [str(index) for index in range(num_labels)]
+    named = json_texts(own, "labels", config_file)
+    labels = named or [str(index) for index in range(num_labels)]
     require_once(labels, f"{config_file}: labels")
     if len(labels) != num_labels:
         raise ValueError(
@@ -148,6 +149,7 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
         tensors=match(stored, GOOGLE_TF1, config, shapes, optional, f"BERT checkpoint ({task})", report),
         max_seq_length=min(length or config.max_position_embeddings, config.max_position_embeddings),
         report=report,
+        is_numbered=not named,
     )
     return with_zero_segment(checkpoint)
 

@@ -152,6 +152,7 @@ def read_model_garden(path: Path, do_lower_case: bool | None, report: Report) ->
         ),
         max_seq_length=config.max_position_embeddings,
         report=report,
+        is_numbered=True,
     )
 
 

@@ -10,8 +10,9 @@ import tensorflow as tf
 
 from kbert.checkpoints import google_tf1
 from kbert.checkpoints.conversion.resizing import SEGMENT_TABLE
+from kbert.checkpoints.file_settings import with_file_settings
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
-from kbert.config import EncoderConfig
+from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.hugging_face.test_folder import read_tensors, same_weights
 from tests.kbert.checkpoints.random_checkpoint import random_checkpoint
@@ -399,3 +400,17 @@ def test_one_segment_is_written_twice_and_read_as_googles_code_takes_it(tmp_path
     read = read_checkpoint(tmp_path / "out")
     assert read.encoder.type_vocab_size == 2
     np.testing.assert_array_equal(read.tensors[SEGMENT_TABLE].read(), [row, 0 * row])
+
+
+@pytest.mark.parametrize("says_names", [False, True])
+def test_a_config_orders_the_labels_of_a_file_that_only_numbers_them(tmp_path, caplog, says_names):
+    """As get_labels() of a DataProcessor may give ["1", "0", "2"]; a file that names them is right."""
+    weights = foreign_files.random_weights(("pooler", "classification"))
+    said = {"labels": ["0", "1", "2"]} if says_names else {}
+    folder = foreign_files.write_google(tmp_path / "uncased", foreign_files.google_names(weights), **said)
+    config = FinetuningConfig(
+        task="sequence_classification", dataset=DatasetConfig(labels=("1", "0", "2")), max_seq_length=16
+    )
+    read = with_file_settings(read_checkpoint(folder), config, None)
+    assert read.labels == (("0", "1", "2") if says_names else ("1", "0", "2"))
+    assert ("0 is '1', 1 is '0'" in caplog.text) is not says_names
