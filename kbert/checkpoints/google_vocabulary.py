@@ -11,7 +11,7 @@ from kbert.checkpoints.conversion.own_keys import CASING
 from kbert.checkpoints.report import Report
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_value, shown
-from kbert.tokenization.casing import casing_contradiction
+from kbert.tokenization.casing import casing_contradiction, cut_by_others
 from kbert.tokenization.vocabulary import VOCABULARY_FILE, Vocabulary, read_pieces
 from kbert.tokenization.wordpiece_rules import RULES, WrongRules, recorded_rules
 
@@ -46,6 +46,8 @@ def read_vocab_file(path: str | Path, do_lower_case: bool | None) -> Vocabulary:
         )
     if contradiction:
         logging.warning("%s: %s", path, contradiction.sentence)
+    if cut := cut_by_others(vocabulary.tokens, vocabulary.rules):
+        logging.warning("%s: %s.", path, cut)
     return vocabulary
 
 

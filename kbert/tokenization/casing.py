@@ -1,13 +1,14 @@
-"""What the tokens of a vocabulary show of its casing. Standard library only.
+"""What the tokens of a vocabulary show of its casing, and of who cut its texts. Standard library only.
 
 The original guesses from path names (tokenization.py, `validate_case_matches_checkpoint`). The tokens tell
 more: a tokenizer that lower-cases and strips accents makes no capital, and nothing that NFD would decompose.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
+from kbert.tokenization.character_classes import IDEOGRAPHS, in_python
 from kbert.tokenization.wordpiece_rules import WordPieceRules
 
 # [CLS], [unused7], <mask>: no text is cut into these.
@@ -15,6 +16,8 @@ NO_TEXT = re.compile(r"\[.*\]|<.*>")
 _UNCASED = WordPieceRules(do_lower_case=True)
 _FEW = 0.05  # of the tokens that could show it: somebody's own tokens, which were added later
 _MANY = 100  # tokens with lower-case letters, without one capital anywhere
+_SEVERAL_IDEOGRAPHS = re.compile(f"[{in_python(IDEOGRAPHS)}]{{2}}")
+_SOME = 0.01  # of all tokens: somebody's own words, which were added later
 
 
 class CasingEvidence(NamedTuple):
@@ -126,4 +129,20 @@ def casing_contradiction(tokens: Iterable[str], rules: WordPieceRules) -> Contra
         looks,
         flag,
         is_certain=evidence.looks_cased and impossible > _FEW * evidence.words,
+    )
+
+
+def cut_by_others(tokens: Collection[str], rules: WordPieceRules) -> str:
+    """Where another program, such as jieba or MeCab, cut the texts of a model: what shows it, and the way on.
+
+    Where every ideograph is a word, no token of several is found. Empty for other vocabularies.
+    """
+    never = [token for token in tokens if rules.tokenize_chinese_chars and _SEVERAL_IDEOGRAPHS.search(token)]
+    if len(never) <= _SOME * len(tokens):
+        return ""
+    return (
+        f"{len(never)} of {len(tokens)} tokens, such as {never[-1]!r}, are never found, because every "
+        "ideograph is set apart: another program, such as jieba or MeCab, cut the texts of this model into "
+        'words. Cut yours by it, with blanks between words, and write "tokenize_chinese_chars": false into '
+        "bert_config.json (Google's format) or tokenizer_config.json (Hugging Face's)"
     )

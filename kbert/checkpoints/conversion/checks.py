@@ -5,7 +5,7 @@ from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig
 from kbert.heads.parts import MASKED_LM, POOLER
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, BaseVocabulary, SpecialTokens
-from kbert.tokenization.casing import casing_contradiction, casing_shown
+from kbert.tokenization.casing import casing_contradiction, casing_shown, cut_by_others
 from kbert.tokenization.vocabulary import Vocabulary, require_wordpiece
 
 MASKED_LM_KEYS = ("masked_lm_hidden_act", "masked_lm_layer_norm_eps")
@@ -58,6 +58,8 @@ def decide_casing(
     report.note(f"do_lower_case={decided}, from {reason}")
     for name, value in vocabulary.rules.not_googles.items():
         report.note(f"{name}={value}, which google-research/bert does not have; kbert follows it")
+    if cut := cut_by_others(tokens, vocabulary.rules):
+        report.warn(f"{source}: {cut}")
     contradiction = casing_contradiction(tokens, vocabulary.rules)
     if contradiction is None or (is_known and decided == declared):
         return vocabulary

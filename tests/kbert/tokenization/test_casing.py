@@ -3,7 +3,7 @@
 import pytest
 
 from kbert.checkpoints.google_vocabulary import read_vocab_file
-from kbert.tokenization.casing import casing_contradiction, casing_shown
+from kbert.tokenization.casing import casing_contradiction, casing_shown, cut_by_others
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary, read_pieces
 from kbert.tokenization.wordpiece_rules import WordPieceRules
 from tests.places import SHARED_DATA
@@ -58,7 +58,9 @@ def test_published_vocabularies(name, expected):
     path = SHARED_DATA / "vocab" / name / "vocab.txt"
     if not path.is_file():
         pytest.skip(f"FIDELITY NOT CHECKED: {path} is not here")
-    assert casing_shown(read_pieces(path)) is expected
+    tokens = read_pieces(path)
+    assert casing_shown(tokens) is expected
+    assert not cut_by_others(tokens, WordPieceRules(expected))
 
 
 def test_a_cased_chinese_vocabulary_without_capitals_is_said_and_no_proof():
@@ -89,3 +91,13 @@ def test_a_vocabulary_alone_is_lower_casing_unless_it_proves_otherwise(tmp_path)
             assert read_vocab_file(path, None).do_lower_case is expected
         for declared in (True, False):
             assert read_vocab_file(path, declared).do_lower_case is declared
+
+
+def test_words_that_another_program_cut_are_said(tmp_path, caplog):
+    """WoBERT's, by jieba, and those of Japanese BERTs, by MeCab."""
+    path = tmp_path / "vocab.txt"
+    path.write_text("\n".join([*SPECIAL_TOKENS, *CHINESE.split(), "北京", "##大学"]), encoding="utf-8")
+    vocabulary = read_vocab_file(path, True)
+    assert "2 of 13 tokens, such as '##大学', are never found" in caplog.text
+    assert not cut_by_others(vocabulary.tokens, WordPieceRules(True, tokenize_chinese_chars=False))
+    assert not cut_by_others([*vocabulary.tokens, *map(str, range(200))], vocabulary.rules)  # somebody's own
