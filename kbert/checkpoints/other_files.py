@@ -61,10 +61,20 @@ _OTHERS = (
         "a file of llama.cpp, whose weights are mostly quantized",
         "give the model's safetensors that it was made of",
     ),
+    *(
+        (
+            pattern,
+            f"{what} that Keras 3 saved, with names of its own",
+            "open it with the library that made it. Of KerasHub's models save_to_preset(FOLDER) writes what "
+            "kbert reads; of kbert's give the run",
+        )
+        for pattern, what in (("*.keras", "a model"), ("*.weights.h5", "weights"))
+    ),
     (
         "*.h5",
         "weights that Keras saved",
-        "put config.json and vocab.txt of the model beside the file, and call it tf_model.h5",
+        "where a class of transformers made them, put config.json and vocab.txt of the model beside the "
+        "file, and call it tf_model.h5; of bert4keras, save_weights_as_checkpoint writes Google's format",
     ),
     (EXPORT_FILE, *_EXPORT),
     (f"[0-9]*/{EXPORT_FILE}", *_EXPORT),

@@ -548,6 +548,9 @@ WRONG = {
         "is a checkpoint as programs of PyTorch save it in training .*: write it in Hugging Face's format",
     ),
     "Keras's weights": (beside("weights.h5"), "is weights that Keras saved: .* call it tf_model.h5"),
+    "of bert4keras": (alone("best_model.h5"), "of bert4keras, save_weights_as_checkpoint writes Google's"),
+    "Keras 3's weights": (alone("a.weights.h5"), r"is weights that Keras 3 saved.*save_to_preset\(FOLDER\)"),
+    "Keras 3's model": (beside("bert.keras"), r"is a model that Keras 3 saved.*save_to_preset\(FOLDER\)"),
     "PyTorch's weights": (
         alone("pytorch_model.bin", "bert_config.json"),
         "pytorch_model.bin is weights of PyTorch without their config: .* called bert_config.json",
