@@ -9,12 +9,13 @@ import dataclasses
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
 from kbert.config.presets import UNUSED_BERT_KEYS
-from kbert.files.json_values import json_value, shown, shown_name
+from kbert.files.json_values import json_texts, json_value, require_once, shown, shown_name
 
 CONFIG_FILE = "bert_config.json"
 # kbert's own key: settings that the original has no word for, and would refuse or read otherwise.
 _ENCODER = "kbert_encoder"
 PROBLEM_TYPE = "problem_type"  # kbert's own too, with Hugging Face's values
+LABELS = "labels"  # and this, the names of a head's outputs
 SEVERAL_LABELS = "multi_label_classification"
 _PROBLEM_TYPES = ("single_label_classification", SEVERAL_LABELS, "regression")
 _EXACT_GELU = "gelu_erf"
@@ -35,6 +36,22 @@ def read_problem_type(values: dict, path) -> str | None:
             f"{path}: problem_type={shown(problem_type)} is not known; expected {', '.join(_PROBLEM_TYPES)}."
         )
     return None if problem_type == "single_label_classification" else problem_type
+
+
+def read_labels(values: dict, num_labels: int, path) -> tuple[str, ...]:
+    """The names of a head's outputs; empty where the file has none.
+
+    Raises:
+      ValueError: for what is no list of names, repeated ones, and another number of them.
+    """
+    labels = tuple(json_texts(values, LABELS, path, ()))
+    require_once(labels, f"{path}: {LABELS}")
+    if labels and len(labels) != num_labels:
+        raise ValueError(
+            f"{path} names {len(labels)} labels, but the classifier has {num_labels} outputs; use config and "
+            "weights of one model."
+        )
+    return labels
 
 
 def read_encoder(values: dict, path, report: Report) -> EncoderConfig:

@@ -11,9 +11,11 @@ from pathlib import Path
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.bert_config_file import (
     CONFIG_FILE,
+    LABELS,
     PROBLEM_TYPE,
     encoder_values,
     read_encoder,
+    read_labels,
     read_problem_type,
 )
 from kbert.checkpoints.conversion.checks import (
@@ -36,7 +38,7 @@ from kbert.checks import SHORTEST_LENGTH
 from kbert.config import EncoderConfig
 from kbert.files.full_disk import full_disk_code
 from kbert.files.json_file import read_json_object
-from kbert.files.json_values import json_count, json_texts, require_once, shown_name
+from kbert.files.json_values import json_count, shown_name
 from kbert.files.stored_tensor import StoredTensor
 from kbert.files.tensorflow_index import require_readable
 from kbert.files.whole_file import write_json
@@ -52,7 +54,7 @@ _INDEX, _DATA = ".index", ".data-"
 _SLOT = re.compile(r"(adam|lamb)_[mv]|\w*(Adam|LAMB|Momentum|RMSProp|Adagrad|Adafactor|Optimizer)\w*")
 # Keys that kbert adds to bert_config.json; the original's reader accepts any key and uses only its own.
 _LENGTH = "max_seq_length"
-_OWN_KEYS = ("labels", _LENGTH, PROBLEM_TYPE, *TEXT_KEYS)
+_OWN_KEYS = (LABELS, _LENGTH, PROBLEM_TYPE, *TEXT_KEYS)
 # A part of the names in the index of another architecture's checkpoint -> what it is.
 _OTHERS = {
     b"transformer/group_0/": f"{ALBERT}; give one of BERT",
@@ -129,22 +131,16 @@ def read_google(path: Path, do_lower_case: bool | None, report: Report) -> BertC
     _refuse_taggers(stored, own, report)
     problem_type = read_problem_type(own, config_file)
     task, num_labels, _ = guess_task(stored, GOOGLE_TF1, problem_type, report)
-    named = json_texts(own, "labels", config_file)
-    labels = named or [str(index) for index in range(num_labels)]
-    require_once(labels, f"{config_file}: labels")
-    if len(labels) != num_labels:
-        raise ValueError(
-            f"{config_file} names {len(labels)} labels, but the classifier has {num_labels} "
-            "outputs; use config and weights of one model."
-        )
-    shapes, spare = shapes_of_file(config, TASKS[task].from_labels(tuple(labels)))
+    named = read_labels(own, num_labels, config_file)
+    labels = named or tuple(map(str, range(num_labels)))
+    shapes, spare = shapes_of_file(config, TASKS[task].from_labels(labels))
     optional = dict.fromkeys(spare, NOT_IN_FILE)
     optional |= recorded.may_be_missing()
     checkpoint = BertCheckpoint(
         source=str(prefix),
         encoder=config,
         task=task,
-        labels=tuple(labels),
+        labels=labels,
         vocabulary=vocabulary,
         tensors=match(stored, GOOGLE_TF1, config, shapes, optional, f"BERT checkpoint ({task})", report),
         max_seq_length=min(length or config.max_position_embeddings, config.max_position_embeddings),
@@ -320,7 +316,7 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, report: Report):
     values |= {"do_lower_case": vocabulary.do_lower_case, **vocabulary.rules.not_googles}
     has_head = any(part_name(name) not in ("body", POOLER.name) for _, name, _ in report.taken)
     if checkpoint.labels and has_head:
-        values["labels"] = list(checkpoint.labels)
+        values[LABELS] = list(checkpoint.labels)
         if checkpoint.problem_type:
             values[PROBLEM_TYPE] = checkpoint.problem_type
     if checkpoint.max_seq_length < config.max_position_embeddings:

@@ -13,7 +13,14 @@ from pathlib import Path
 
 from kbert.checkpoints import TF_HUB
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.bert_config_file import CONFIG_FILE, PROBLEM_TYPE, read_encoder, read_problem_type
+from kbert.checkpoints.bert_config_file import (
+    CONFIG_FILE,
+    LABELS,
+    PROBLEM_TYPE,
+    read_encoder,
+    read_labels,
+    read_problem_type,
+)
 from kbert.checkpoints.conversion.checks import check_sizes, decide_casing
 from kbert.checkpoints.conversion.matching import Stored, guess_task, join_attention_heads, match
 from kbert.checkpoints.conversion.names import MODEL_GARDEN
@@ -25,6 +32,7 @@ from kbert.checkpoints.google_tf1 import (
     require_beside,
 )
 from kbert.checkpoints.google_vocabulary import TEXT_KEYS, read_google_vocabulary, read_rules
+from kbert.checkpoints.model_garden_params import Params
 from kbert.checkpoints.model_variables import shapes_of_file
 from kbert.checkpoints.other_files import ALBERT
 from kbert.checkpoints.report import Report
@@ -80,8 +88,6 @@ _VOCABULARIES = {
     21128: "bert_zh",
 }
 _LARGE = (24, 1024, 16)
-_PARAMS_FILE = "params.yaml"  # of its train.py: all settings, one a line
-_PARAM = re.compile(r"^\s*(norm_first|hidden_activation):\s*['\"]?(\w+)", re.MULTILINE)
 
 
 def is_object_checkpoint(prefix: Path) -> bool:
@@ -116,9 +122,10 @@ def read_model_garden(path: Path, do_lower_case: bool | None, report: Report) ->
     stored, num_attention_heads = _by_table_names(tensors, report)
     file = folder / CONFIG_FILE
     values = read_json_object(file) if file.is_file() else {}
-    own = {key: values.pop(key) for key in (PROBLEM_TYPE, *TEXT_KEYS) if key in values}
+    own = {key: values.pop(key) for key in (LABELS, PROBLEM_TYPE, *TEXT_KEYS) if key in values}
     config = _config(file, values, stored, num_attention_heads, report)
-    _refuse_params(folder / _PARAMS_FILE, config.hidden_act, report)
+    params = Params(folder)
+    params.refuse_others(config.hidden_act, report)
 
     if is_hub:
         asset, casing = _asset(folder), _declared_casing(tensors)
@@ -132,14 +139,11 @@ def read_model_garden(path: Path, do_lower_case: bool | None, report: Report) ->
 
     problem_type = read_problem_type(own, file)
     task, num_labels, heads = guess_task(stored, MODEL_GARDEN, problem_type, report)
-    labels = tuple(map(str, range(num_labels))) if TASKS[task].checkpoint.has_labels else ()
+    named = read_labels(own, num_labels, file) or params.class_names(num_labels, report)
+    labels = named or tuple(map(str, range(num_labels)))
     if MASKED_LM.name in heads:
-        report.note(
-            "no checkpoint says the activation of the masked-LM head: it is the encoder's, as in Model "
-            "Garden's MaskedLMTask; BertPretrainerV2 without mlm_activation has none: then add "
-            '"masked_lm_hidden_act": "linear" to bert_config.json'
-        )
-    shapes, spare = shapes_of_file(config, TASKS[task].from_labels(tuple(labels)))
+        config = params.with_masked_lm(config, report)
+    shapes, spare = shapes_of_file(config, TASKS[task].from_labels(labels))
     optional = dict.fromkeys(spare, NOT_IN_FILE)
     return BertCheckpoint(
         source=str(path),
@@ -152,7 +156,7 @@ def read_model_garden(path: Path, do_lower_case: bool | None, report: Report) ->
         ),
         max_seq_length=config.max_position_embeddings,
         report=report,
-        is_numbered=True,
+        is_numbered=not named,
     )
 
 
@@ -320,19 +324,6 @@ def _config(file, values, stored, num_attention_heads, report) -> EncoderConfig:
         raise ValueError(f"{report.path} lacks a table of an encoder ({error}); download it again.") from None
     report.note("no bert_config.json: sizes from the shapes, activation and epsilon those of these encoders")
     return from_dict(EncoderConfig, values, where=report.path)
-
-
-def _refuse_params(file, hidden_act, report):
-    """Refuses what no tensor shows: norms in front, and another activation than that of the config."""
-    ours = {"norm_first": "false", "hidden_activation": hidden_act}
-    text = file.read_text("utf-8", "replace") if file.is_file() else ""
-    for name, value in _PARAM.findall(text):
-        if value.lower() != ours[name]:
-            report.conflict(
-                name,
-                f"{file} says {name}: {value}, but kbert takes {ours[name]}; another activation is read from "
-                f"a {CONFIG_FILE} (hidden_act)",
-            )
 
 
 def _asset(folder):

@@ -295,6 +295,41 @@ def test_the_pooler_of_a_heads_own_stands_in_for_the_encoders(tmp_path, head, fu
     assert ("the head has a pooler of its own" in dict(checkpoint.report.left_over).values()) is has_pooler
 
 
+@pytest.mark.parametrize("names", [("B-PER", "it's, so", "B-Ü"), ("O", "on", "B-人名")])
+def test_the_names_of_a_taggers_labels_are_those_of_its_training(tmp_path, names):
+    """As Model Garden's train.py writes them: PyYAML's flow style, in lines of 80 characters."""
+    kernel, bias = np.full((8, 3), 0.5, np.float32), np.zeros(3, np.float32)
+    heads = dense("model/layer_with_weights-1", LOGITS, kernel, bias)
+    folder = foreign_files.write_model_garden(
+        tmp_path / "m", foreign_files.model_garden_names(ENCODER), heads, labels=["a", "b", "c"]
+    )
+    checkpoint = read_checkpoint(folder)
+    assert checkpoint.labels == ("a", "b", "c") and not checkpoint.is_numbered  # kbert's own key comes first
+    foreign_files.edit(folder / "bert_config.json", labels=[])
+    lists = {"B-PER": """[B-PER, 'it''s, so',\n    "B-\\xDC"]""", "O": """[O, 'on', "B-\\u4EBA\\u540D"]"""}
+    params = folder / "params.yaml"
+    params.write_text(f"task:\n  class_names: {lists[names[0]]}\n  model:\n    norm_first: false\n")
+    checkpoint = read_checkpoint(folder)
+    assert checkpoint.labels == names and not checkpoint.is_numbered
+    params.write_text("task:\n  class_names: [O, B-PER]\n")
+    with pytest.raises(ValueError, match="has 2 class_names, .* has 3 outputs; .*=class_names"):
+        read_checkpoint(folder)
+    checkpoint = read_checkpoint(folder, allow_unmatched="class_names")
+    assert checkpoint.labels == ("0", "1", "2") and checkpoint.is_numbered
+
+
+@pytest.mark.parametrize(
+    ("act", "own", "expected"),
+    [("relu", None, "relu"), ("gelu", None, None), ("null", None, "linear"), ("relu", "linear", "linear")],
+)
+def test_the_activation_of_a_masked_lm_head_is_that_of_its_training(tmp_path, act, own, expected):
+    named, heads = foreign_files.model_garden_names(MASKED_LM), head_of_masked_lm(MASKED_LM, "masked_lm")
+    said = {"masked_lm_hidden_act": own} if own else {}
+    folder = foreign_files.write_model_garden(tmp_path / "m", named, heads, **said)
+    (folder / "params.yaml").write_text(f"task:\n  model:\n    mlm_activation: {act}\n")
+    assert read_checkpoint(folder).encoder.masked_lm_hidden_act == expected
+
+
 NESTED = "model/layer_with_weights-1/layer_with_weights-0"
 OLD_HEADS = {  # place, full name, outputs, which variables have slots, the task
     "classifier": (NESTED, LOGITS, 2, lambda name: True, "sequence_classification"),
