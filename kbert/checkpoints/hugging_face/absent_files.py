@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from kbert.checkpoints import HUGGING_FACE, TF_HUB
+from kbert.checkpoints import GOOGLE, HUGGING_FACE, KERAS_HUB, MODEL_GARDEN, TF_HUB
 from kbert.checkpoints.report import Report
 from kbert.cli.warn_once import warn_once
 
+_POOLED = 'made for vectors of texts give "pooled_output" (encoder.with_outputs)'
 # Format -> what a checkpoint of it does not say of vectors, and who says it.
 _UNSAID = {
     HUGGING_FACE: (
@@ -15,7 +16,19 @@ _UNSAID = {
     ),
     TF_HUB: (
         "is of TF Hub, whose files do not say how vectors are made",
-        'LaBSE and others made for vectors of texts give "pooled_output" (encoder.with_outputs)',
+        f"LaBSE and others {_POOLED}",
+    ),
+    MODEL_GARDEN: (
+        "is of Model Garden, whose files do not say how vectors are made",
+        f"LaBSE and others {_POOLED}",
+    ),
+    GOOGLE: (
+        "is in Google's format, which does not say how vectors are made",
+        f'SimBERT and others {_POOLED}, SimCSE that of [CLS] (pooling="cls")',
+    ),
+    KERAS_HUB: (
+        "is a preset of KerasHub, where a BertTextEmbedder alone says how vectors are made",
+        "Take the preset of the embedder, where there is one",
     ),
 }
 

@@ -76,6 +76,8 @@ def test_a_training_says_that_its_start_names_no_pooling(start, pretraining_run,
 
     convert_checkpoint(tmp_path / "plain", tmp_path / "run_of_it")
     assert warns(tmp_path / "plain") and warns(tmp_path / "run_of_it")
+    convert_checkpoint(pretraining_run.path, tmp_path / "googles", "google", encoder_only=True)
+    assert warns(tmp_path / "googles") and "SimBERT and others made for vectors of texts" in caplog.text
     assert not any((warns(tmp_path / "plain", pooling="cls"), warns(start), warns(pretraining_run.path)))
     assert not warns(tmp_path / "plain", WithoutSettings())
 
