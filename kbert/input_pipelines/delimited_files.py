@@ -34,6 +34,7 @@ _SINGLE_MARKS = (
 )
 _DELIMITERS = (",", ";", "\t", "|")
 _IDS = ("id", "_id")  # columns that tell a row from lines of a text, where there are no labels
+_KNOWN = 10_000  # labels or ids that are kept for it
 _IN_TEXTS = (
     "If one stands in a text, write a blank for it or put the text in quotation marks, as pandas does with "
     "to_csv(quoting=csv.QUOTE_ALL)."
@@ -375,7 +376,7 @@ def delimited_records(
     header, short, whole, in_quotes, in_single, cut = layout.header, [], 0, 0, 0, []
     marks_of_rows = (dataset.label, *dataset.labels, *_IDS)
     row_mark = next((header.index(name) for name in marks_of_rows if name in header), None)
-    forms, swallowing, kept = set(), [], 0
+    known, swallowing, kept = set(), [], 0
     in_marks = [] if layout.quoted else [header.index(name) for name in columns if name in header]
     require_columns(header, path, columns, dataset, problems)
     least = len(header)
@@ -395,7 +396,8 @@ def delimited_records(
             if least < len(header) and any(map(str.strip, cells[least:])):
                 cut.append(number)
             if row_mark is not None:
-                forms.add(_form(cells[row_mark]))
+                if len(known) < _KNOWN:  # ids of millions of rows need not be held
+                    known.add(cells[row_mark])
                 if "\n" in joined and (inner := _forms_of_lines(line, row_mark, layout)):
                     swallowing.append((number - joined.count("\n"), number, inner))
             yield where, dict(zip(header, cells, strict=True))
@@ -421,6 +423,7 @@ def delimited_records(
             f"{path}: {what}, as CSV has them; TSV is read without quoting, so all marks are read as text. "
             f"{_AS_CSV}"
         )
+    forms = set(map(_form, known)) if swallowing else set()
     if several := [lines for *lines, inner in swallowing if inner <= forms]:
         first, last = several[0]
         warn_once(

@@ -290,9 +290,10 @@ def _with_own_format(path, dataset) -> DatasetConfig:
 
 def _has_header(path, dataset):
     """Whether the first row of a file of a run with `column_names` is a header, which is said."""
-    if not dataset.column_names or find_format(path, dataset.file_format) not in DELIMITED:
+    if not dataset.column_names or not Path(path).is_file():  # a pipe is read once
         return False
-    cells = read_first_row(path, dataset) if Path(path).is_file() else []  # a pipe is read once
+    is_delimited = find_format(path, dataset.file_format) in DELIMITED
+    cells = read_first_row(path, dataset) if is_delimited else []
     if not names_columns(cells, dataset):
         return False
     warn_once(

@@ -25,7 +25,9 @@ from kbert.input_pipelines.unlabelled_files import (
     has_columns,
     rows_and_examples,
     texts_and_pairs,
+    with_checked_texts,
 )
+from kbert.tasks import TASKS
 from kbert.tasks.sequences.choice_files import ChoiceFiles
 from tests.kbert.input_pipelines.tables.written_tables import every_kind, write_parquet
 
@@ -122,6 +124,12 @@ def test_a_header_is_read_in_a_run_whose_files_have_none(tmp_path, name, content
     assert count_rows(path, dataset, INPUTS) == len(texts)
     assert [row["text"] for row in whole_rows(path, INPUTS, dataset)] == texts
     assert (f"{path}: its first row names its columns" in caplog.text) == ("text" not in texts)
+
+
+def test_lines_of_standard_input_are_no_file_with_a_header():
+    dataset, lines = DatasetConfig(column_names=("label", "text")), [{"text": "text"}, {"text": "hello"}]
+    files = TASKS["sequence_classification"].files
+    assert [*with_checked_texts(iter(lines), "standard input", dataset, files)] == lines
 
 
 @pytest.mark.parametrize("header", ["Label,Text", "Class Index,Title", "label (0/1),review"])
