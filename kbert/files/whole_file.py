@@ -3,21 +3,22 @@
 A process that writes holds a lock on its temporary file, and the lock ends with the process. So the next
 process that writes to the same path can recognize and remove what a killed process left behind. Temporary
 names are random and always new: in a folder that others may write to, a link of that name would lead
-elsewhere.
+elsewhere. What is whole and cannot be renamed stays as `.new`, until the same path is written.
 """
 
+import errno
 import json
 import os
 import re
 import secrets
 import shutil
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from kbert.files.folder_lock import try_lock
 from kbert.files.full_disk import naming_full_disk
 
-_TEMPORARY = r"(\.old)?\.\d+\.[0-9a-f]{8}\.tmp"  # what follows the final name: process, random number
+_TEMPORARY = r"(\.old)?\.\d+\.[0-9a-f]{8}\.(tmp|new)"  # what follows the final name: process, random number
 
 
 @contextmanager
@@ -27,16 +28,19 @@ def whole_file(path: str | Path):
     A link is replaced, and the file that it leads to stays: a copy of a run may be made of links to it.
 
     Raises:
-      OSError: when the file cannot be written. What was at `path` before is then unchanged.
+      OSError: when the file cannot be written. What was at `path` before is then unchanged. Where only the
+        renaming fails, the error names the file that was written.
     """
     path = Path(path)
     remove_leftovers(path)
     with _locked_aside(path, lambda aside: aside.touch(exist_ok=False)) as aside:
         try:
             yield aside
-            aside.replace(path)
-        finally:
+        except BaseException:
             aside.unlink(missing_ok=True)
+            raise
+        with _kept(aside, path):
+            _replace_file(aside, path)
 
 
 @contextmanager
@@ -52,7 +56,7 @@ def whole_folder(path: str | Path, replace: bool = False):
 
     Raises:
       OSError: when the folder cannot be written, or `path` is in use. What was at `path` before is then
-        unchanged.
+        unchanged. Where only the renaming fails, the error names the folder that was written.
     """
     path = Path(path).resolve()
     with made_folder(path.parent):
@@ -60,13 +64,14 @@ def whole_folder(path: str | Path, replace: bool = False):
         with _locked_aside(path, lambda aside: aside.mkdir()) as aside:
             try:
                 yield aside
+            except BaseException:
+                shutil.rmtree(aside, ignore_errors=True)
+                raise
+            with _kept(aside, path):
                 if replace:
                     replace_folder(aside, path)
                 else:
                     aside.rename(path)
-            except BaseException:
-                shutil.rmtree(aside, ignore_errors=True)
-                raise
 
 
 @contextmanager
@@ -93,7 +98,7 @@ def replace_folder(finished: Path, path: Path):
     descriptor = _open(path)
     try:
         try_lock(descriptor)  # so that nobody takes the old folder for abandoned
-        path.rename(previous)
+        move_folder(path, previous)
         try:
             finished.rename(path)
         except OSError:
@@ -104,16 +109,34 @@ def replace_folder(finished: Path, path: Path):
         os.close(descriptor)
 
 
-def remove_leftovers(path: Path):
+def move_folder(path: Path, target: Path):
+    """Renames a folder to a new path beside it; one that came with a container's image is copied and deleted.
+
+    Source: the kernel's overlayfs.rst, "renaming directories".
+    """
+    try:
+        path.rename(target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        shutil.copytree(path, target, symlinks=True)
+        shutil.rmtree(path)
+
+
+def remove_leftovers(path: Path, ending: str = "tmp"):
     """Removes the temporary files and folders for `path` of processes that have ended.
 
     If such a process had moved the old folder away but put nothing in its place, the old folder is moved
     back.
+
+    Args:
+      path: the final path.
+      ending: "tmp" for what is not whole; "new" for what is, and could not be renamed.
     """
     pattern = re.compile(re.escape(path.name) + _TEMPORARY)
     for left in list(path.parent.iterdir()) if path.parent.is_dir() else ():
         match = pattern.fullmatch(left.name)
-        if match:
+        if match and match[2] == ending:
             _remove_if_abandoned(left, path if match[1] else None)
 
 
@@ -175,6 +198,31 @@ def _locked_aside(path, make):
             yield aside
     finally:
         os.close(descriptor)
+
+
+def _replace_file(finished, path):
+    try:
+        finished.replace(path)
+    except OSError as error:
+        if error.errno not in (errno.EBUSY, errno.EXDEV):
+            raise
+        shutil.copyfile(finished, path)  # it is mounted by itself, as `docker run -v FILE:FILE` does
+        finished.unlink()
+
+
+@contextmanager
+def _kept(finished, path):
+    """Where the block cannot rename what is finished, this stays, until the path is written."""
+    try:
+        yield
+    except OSError as error:
+        if not finished.exists():
+            raise
+        with suppress(OSError):
+            finished = finished.rename(finished.with_suffix(".new"))
+        reason = f"{error.strerror}, so what was written lies in {finished}"
+        raise OSError(error.errno, reason, str(path)) from error
+    remove_leftovers(path, "new")
 
 
 def _open(path):

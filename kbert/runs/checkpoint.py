@@ -21,6 +21,7 @@ from kbert.files.full_disk import naming_full_disk
 from kbert.files.json_file import read_json_object, require_known_format
 from kbert.files.safetensors_file import read_safetensors, write_safetensors
 from kbert.files.stored_tensor import StoredTensor, stored_variable
+from kbert.files.whole_file import move_folder
 
 WEIGHTS_FILE = "model.safetensors"
 OPTIMIZER_FILE = "optimizer.safetensors"
@@ -66,7 +67,7 @@ def save_checkpoint(
             shutil.rmtree(aside)
         else:
             if target.exists():
-                target.rename(target.with_name(f"{target.name}.replaced{_UNFINISHED}"))
+                move_folder(target, target.with_name(f"{target.name}.replaced{_UNFINISHED}"))
             aside.rename(target)
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
@@ -287,8 +288,9 @@ def _bring_to_disk(path):
 
 def delete_old(directory, newest_step: int, keep: int, spared):
     """Deletes all checkpoints but the newest `keep` and those of the steps `spared`, and what is left over of
-    others; only logs a warning if that fails."""
-    old = [path for path in list_checkpoints(directory)[:-keep] if parse_step(path) not in spared]
+    others; only logs a warning if that fails. One of a later step, which is damaged, counts for nothing."""
+    whole = [path for path in list_checkpoints(directory) if parse_step(path) <= newest_step]
+    old = [path for path in whole[:-keep] if parse_step(path) not in spared]
     # A damaged checkpoint is not needed any more when there is a newer complete one.
     damaged = [
         path
@@ -298,7 +300,7 @@ def delete_old(directory, newest_step: int, keep: int, spared):
     replaced = list(directory.glob(f"step-*.replaced{_UNFINISHED}"))
     try:
         for path in old:  # so that no half-deleted checkpoint has a finished one's name
-            path.rename(path.with_name(path.name + _UNFINISHED))
+            move_folder(path, path.with_name(path.name + _UNFINISHED))
         for path in [*(path.with_name(path.name + _UNFINISHED) for path in old), *damaged, *replaced]:
             shutil.rmtree(path)
     except OSError as error:
@@ -309,6 +311,6 @@ def _set_aside(path):
     target = path.with_name(path.name + _DAMAGED)
     try:
         shutil.rmtree(target, ignore_errors=True)
-        path.rename(target)
+        move_folder(path, target)
     except OSError as error:
         logging.warning("%s could not be set aside: %s", path, error)

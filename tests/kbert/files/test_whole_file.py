@@ -1,5 +1,6 @@
 """A file is whole or absent, and nothing is left beside it."""
 
+import errno
 import math
 import os
 import subprocess
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from kbert.cli.script import error_sentence
 from kbert.files.json_file import read_json
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import replace_folder, whole_file, whole_folder, write_json, write_text
@@ -64,10 +66,71 @@ def test_a_folder_takes_the_place_of_another_only_if_it_may(tmp_path):
             (aside / f"file{number}").touch()
             assert not (path / "file2").exists()
     assert [file.name for file in path.iterdir()] == ["file2"]
+    assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(OSError), whole_folder(path) as aside:
         (aside / "file3").touch()
     assert [file.name for file in path.iterdir()] == ["file2"]
+
+
+def _fails(patch, name, code, target):
+    """`os.rename` or `os.replace` to a name that begins so."""
+    call = getattr(os, name)
+
+    def failing(old, new):
+        if Path(new).name.startswith(target):
+            raise OSError(code, os.strerror(code), old, None, new)
+        call(old, new)
+
+    patch.setattr(os, name, failing)
+
+
+def test_a_file_that_is_mounted_by_itself_is_written_over(tmp_path, monkeypatch):
+    """`docker run -v FILE:FILE`: nothing can be renamed to it, and the answers of hours were removed."""
+    path = tmp_path / "answers.jsonl"
+    path.write_text("older and longer")
+    own = path.stat().st_ino
+    _fails(monkeypatch, "replace", errno.EBUSY, "answers.jsonl")
+    write_text("new", path)
+    assert path.read_text() == "new" and path.stat().st_ino == own
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_cannot_be_renamed_stays_where_the_error_says(tmp_path, monkeypatch):
+    """The file of another user in /tmp, or one that is immutable, cannot be replaced."""
+    path = tmp_path / "answers.jsonl"
+    path.write_text("old")
+    with monkeypatch.context() as patch:
+        _fails(patch, "replace", errno.EPERM, "answers.jsonl")
+        for _ in range(2):  # what was kept is no leftover
+            with pytest.raises(PermissionError, match=r"so what was written lies in .*\.new") as error:
+                write_text("new", path)
+    sentence = error_sentence(error.value)
+    assert sentence.startswith(f"{path}: Operation not permitted, so what was written lies in {tmp_path}/ans")
+    kept = list(tmp_path.glob("answers.jsonl.*.new"))
+    assert [file.read_text() for file in kept] == ["new", "new"] and path.read_text() == "old"
+    assert len(list(tmp_path.iterdir())) == 3
+    write_text("newer", path)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_that_came_with_an_image_is_replaced(tmp_path, monkeypatch):
+    """Docker's overlay file system renames none of those. What was new was removed, after all work."""
+    path = tmp_path / "model"
+    (path / "variables").mkdir(parents=True)
+    (path / "variables" / "old").touch()
+    _fails(monkeypatch, "rename", errno.EXDEV, "model.old.")
+    with whole_folder(path, replace=True) as aside:
+        (aside / "new").touch()
+    assert list(tmp_path.rglob("*")) == [path, path / "new"]
+
+
+def test_a_folder_that_cannot_be_renamed_stays_where_the_error_says(tmp_path, monkeypatch):
+    path = tmp_path / "new" / "1"
+    _fails(monkeypatch, "rename", errno.EMFILE, "1")
+    with pytest.raises(OSError, match="Too many open files, so what"), whole_folder(path) as aside:
+        (aside / "weights").touch()
+    (kept,) = path.parent.iterdir()
+    assert kept.name.startswith("1.") and (kept / "weights").exists()
 
 
 _KILLED = """

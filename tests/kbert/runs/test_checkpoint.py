@@ -1,5 +1,6 @@
 """Checkpoints are whole or refused, and a refused one assigns nothing."""
 
+import errno
 import json
 import os
 import zlib
@@ -183,6 +184,27 @@ def test_a_damaged_newest_checkpoint_gives_way_to_the_one_before(tmp_path, caplo
     # What is damaged takes no good one's place, and goes when training has gone past it.
     save(tmp_path, 6, keep=1)
     assert [path.name for path in tmp_path.iterdir()] == ["step-00000006"]
+
+
+def test_old_ones_go_and_whole_ones_stay_where_no_folder_can_be_renamed(tmp_path, monkeypatch):
+    """As in a container whose image had the run: nothing was deleted, but for whole ones in the place of a
+    damaged one."""
+    for step in (5, 6, 9):
+        newest = save(tmp_path, step, keep=3)
+    flip_a_bit(newest / "model.safetensors", -1)
+    rename = os.rename
+
+    def failing(old, new):
+        if Path(new).suffix == ".damaged":
+            raise PermissionError
+        if not Path(old).suffix:
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        rename(old, new)
+
+    monkeypatch.setattr(os, "rename", failing)
+    assert newest_whole_checkpoint(tmp_path).name == "step-00000006"
+    save(tmp_path, 7, keep=1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["step-00000007", "step-00000009"]
 
 
 def test_when_none_can_be_read_nothing_begins_anew(tmp_path):
