@@ -1,7 +1,6 @@
 """The attention of a model to a text -> a page: all heads small, the chosen ones large, with their tokens."""
 
 import base64
-import io
 import math
 import unicodedata
 from collections.abc import Sequence
@@ -10,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from kbert.reports.page import write_page
+from kbert.reports.pictures import png
 from kbert.tasks.pages.content import shortened
 
 MOST_LARGE = 24  # large pictures on a page
@@ -124,10 +124,6 @@ def _image(probabilities):
 
     The ink is the square root: most probabilities are small, and they would not be seen.
     """
-    from matplotlib.image import imsave  # here because it loads slowly
-
     pixels = np.full((*probabilities.shape, 4), [*_COLOUR, 0], np.uint8)
     pixels[..., 3] = np.rint(np.sqrt(probabilities) * 255)
-    file = io.BytesIO()
-    imsave(file, pixels, format="png")
-    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode('ascii')}"
+    return f"data:image/png;base64,{base64.b64encode(png(pixels)).decode('ascii')}"

@@ -6,6 +6,7 @@ is no date. `style.css` has the colours by name, for light and dark pages.
 
 import contextlib
 import io
+import os
 import re
 import warnings
 from html import escape
@@ -34,12 +35,35 @@ _EQUAL = {"color": PALE, "linestyle": "--", "linewidth": 0.8}  # the line where 
 @contextlib.contextmanager
 def new_figure(width: float, height: float):
     """An empty figure of so many inches, to be drawn and saved inside the block."""
-    import matplotlib  # here because it loads slowly
-    from matplotlib.figure import Figure  # without pyplot there is no global state and no display
+    with _own_settings(), warnings.catch_warnings():
+        from matplotlib.figure import Figure  # without pyplot there is no global state and no display
 
-    with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # a browser has the letters that matplotlib has not
         yield Figure(figsize=(width, height))
+
+
+def png(pixels) -> bytes:
+    """uint8 [height, width, 4 for red, green, blue and opacity] as the content of a PNG file."""
+    file = io.BytesIO()
+    with _own_settings():
+        from matplotlib.image import imsave
+
+        imsave(file, pixels, format="png")
+    return file.getvalue()
+
+
+def _own_settings():
+    """Matplotlib with `_STYLE` on its defaults, whatever the user's matplotlibrc says."""
+    try:
+        import matplotlib  # here because it loads slowly
+    except ValueError:  # a notebook's MPLBACKEND, which is a module of the notebook's environment
+        backend = os.environ.pop("MPLBACKEND")
+        import matplotlib
+
+        os.environ["MPLBACKEND"] = backend
+    # A context leaves the backend as it was set, and no picture of kbert needs one.
+    defaults = {name: value for name, value in matplotlib.rcParamsDefault.items() if name != "backend"}
+    return matplotlib.rc_context(defaults | _STYLE)
 
 
 def render_svg(figure, name: str, tooltips=()) -> str:
