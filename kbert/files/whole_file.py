@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -194,10 +195,27 @@ def _locked_aside(path, make):
             break
         os.close(descriptor)
     try:
+        _take_rights(aside, path)
         with naming_full_disk(path, aside):
             yield aside
     finally:
         os.close(descriptor)
+
+
+def _take_rights(aside, path):
+    """Gives what is new the rights, group and owner of what it replaces, as far as this process may.
+
+    A link's are not taken: its target stays. The writer may write in any case.
+    """
+    if path.is_symlink() or not path.exists():
+        return
+    before = path.stat()
+    with suppress(OSError):
+        aside.chmod(stat.S_IMODE(before.st_mode) | aside.stat().st_mode & stat.S_IRWXU)
+    with suppress(OSError):
+        os.chown(aside, -1, before.st_gid)
+    with suppress(OSError):
+        os.chown(aside, before.st_uid, -1)
 
 
 def _replace_file(finished, path):

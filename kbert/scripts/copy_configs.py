@@ -9,6 +9,7 @@ and the text of the quickstart as well.
 """
 
 import shutil
+import stat
 from pathlib import Path
 
 from kbert.cli import script
@@ -39,6 +40,8 @@ def copy_configs(output_dir: str | Path | None = None):
         raise ValueError(f"--output_dir={output_dir} exists already; choose a new folder for the copies.")
     with whole_folder(output_dir) as aside:
         shutil.copytree(directory, aside, dirs_exist_ok=True)
+        for copy in (aside, *aside.rglob("*")):  # an installed package may be read-only
+            copy.chmod(copy.stat().st_mode | stat.S_IWUSR)
     print(f"Configs copied to {output_dir}.")
 
 

@@ -3,6 +3,7 @@
 import errno
 import math
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -70,6 +71,24 @@ def test_a_folder_takes_the_place_of_another_only_if_it_may(tmp_path):
     with pytest.raises(OSError), whole_folder(path) as aside:
         (aside / "file3").touch()
     assert [file.name for file in path.iterdir()] == ["file2"]
+
+
+def test_what_is_replaced_keeps_its_rights_and_its_owner(tmp_path):
+    """Answers on patients were for one pair of eyes until they were written anew."""
+    file, folder = tmp_path / "answers.jsonl", tmp_path / "model"
+    file.touch(0o600)
+    folder.mkdir(0o700)
+    owner = 12345 if os.getuid() == 0 else os.getuid()
+    os.chown(file, owner, os.getgid())
+    with whole_file(file) as aside:
+        assert stat.S_IMODE(aside.stat().st_mode) == 0o600
+    with whole_folder(folder, replace=True) as aside:
+        assert stat.S_IMODE(aside.stat().st_mode) == 0o700
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600 and file.stat().st_uid == owner
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    file.chmod(0o464)  # whoever may replace it may write what replaces it
+    write_text("new", file)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o664
 
 
 def _fails(patch, name, code, target):
