@@ -23,7 +23,7 @@ from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import activity
 from kbert.config.vectors_config import BY_HAND
 from kbert.files.json_file import read_json
-from kbert.files.output_path import require_local
+from kbert.files.output_path import check_output_folder
 from kbert.files.version_folders import LAST_VERSION, version_folder, version_number
 from kbert.files.whole_file import whole_folder, write_json
 from kbert.scripts.training_flags import Checkpoint
@@ -155,8 +155,7 @@ def _warm_up(directory, name, serving_model, examples, session, with_measurement
 
 
 def _new_version(model_base_path, version: int | None) -> int:
-    """The number of the version to write. Raises ValueError where it cannot be written."""
-    require_local(model_base_path)
+    """The number of the version to write. Raises ValueError where it is taken; as `check_output_folder`."""
     base = Path(model_base_path)
     if base.exists() and not base.is_dir():
         raise ValueError(f"--model_base_path={base} is a file; give the folder of the model's versions.")
@@ -173,6 +172,7 @@ def _new_version(model_base_path, version: int | None) -> int:
         )
     if (target := base / str(version)).exists():
         raise ValueError(f"{target} exists; choose another --version, or leave it out for the next free one.")
+    check_output_folder(target)
     if version < (newest := _next_version(base) - 1):
         logging.warning(
             "%s holds version %d, and servers take the newest: version %d will not answer there.",

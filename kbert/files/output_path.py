@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path, PurePosixPath
 
 from kbert.files.json_values import shown
-from kbert.files.whole_file import remove_leftovers
+from kbert.files.whole_file import remove_leftovers, try_to_rename
 
 _LONGEST_NAME = 230  # bytes: 255 less what `whole_file` appends while it writes
 _REMOTE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+")  # pathlib leaves one / of two; C:/ is a disk
@@ -44,7 +44,7 @@ def check_output_file(path: str | Path, inputs: Iterable[str | Path] = (), overw
       ValueError: when `path` is a folder, a device or a pipe, one of the inputs, or lies in one of them, or
         has a name of more than 230 bytes; as `require_local`.
       FileExistsError: when it exists and `overwrite` was not given.
-      PermissionError: when nothing can be written into its folder.
+      PermissionError: when nothing can be written into its folder, or nothing be renamed there.
     """
     require_local(path)
     path = Path(path)
@@ -52,12 +52,12 @@ def check_output_file(path: str | Path, inputs: Iterable[str | Path] = (), overw
         raise ValueError(f"output file {path} is a directory; name a file in it.")
     if path.exists() and not path.is_file():
         raise ValueError(f"output file {path} is a device or a pipe, which no file may replace; name a file.")
-    _require_writable(path)
     _refuse_inputs("output file", path, inputs)
     if os.path.lexists(path) and not overwrite:
         raise FileExistsError(
             f"output file {path} exists; choose another name, or replace it with overwrite (--overwrite)."
         )
+    _require_writable(path, is_folder=False)
 
 
 def require_parent_folder(output_file: str | Path, made: Iterable[str | Path] = ()):
@@ -85,16 +85,16 @@ def check_output_folder(path: str | Path, inputs: Iterable[str | Path] = ()):
     Raises:
       ValueError: when `path` is one of the inputs, lies in one of them or holds one; or cannot be replaced,
         or has a name of more than 230 bytes; as `require_local`.
-      PermissionError: when it cannot be made.
+      PermissionError: when it cannot be made, or no folder be renamed there.
     """
     require_local(path)
     path = Path(path)
     _require_replaceable(path)
-    _require_writable(_led_to(path))  # a link stays, and its folder is written
-    if not path.exists():
-        remove_leftovers(_led_to(path))  # a killed process may have moved the folder away
     inputs = list(inputs)
     _refuse_inputs("output folder", path, inputs)
+    _require_writable(_led_to(path), is_folder=True)  # a link stays, and its folder is written
+    if not path.exists():
+        remove_leftovers(_led_to(path))  # a killed process may have moved the folder away
     own = identity(path)
     if own is None:
         return
@@ -167,19 +167,22 @@ def _require_replaceable(path):
         )
 
 
-def _require_writable(path):
+def _require_writable(path, is_folder):
     if (length := len(os.fsencode(path.name))) > _LONGEST_NAME:
         raise ValueError(
             f"{path} cannot be written: its name has {length} bytes; give one of at most {_LONGEST_NAME}."
         )
-    folder = next(parent for parent in path.absolute().parents if os.path.lexists(parent))
-    if not folder.is_dir():
-        raise ValueError(f"{path} cannot be written: {folder} is no folder; choose another folder.")
-    if not os.access(folder, os.W_OK):
+    own = path.absolute()
+    new = next(part for part in (own, *own.parents) if os.path.lexists(part.parent))
+    if not new.parent.is_dir():
+        raise ValueError(f"{path} cannot be written: {new.parent} is no folder; choose another folder.")
+    try:
+        try_to_rename(new, is_folder)
+    except OSError as error:
         raise PermissionError(
-            f"{path} cannot be written: {folder} takes no new files; choose another folder, or fix its "
+            f"{path} cannot be written in {new.parent}: {error.strerror}; choose another folder, or fix its "
             "rights."
-        )
+        ) from None
 
 
 def _refuse_inputs(what, path, inputs):

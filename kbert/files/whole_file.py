@@ -34,7 +34,7 @@ def whole_file(path: str | Path):
     """
     path = Path(path)
     remove_leftovers(path)
-    with _locked_aside(path, lambda aside: aside.touch(exist_ok=False)) as aside:
+    with _locked_aside(path, is_folder=False) as aside:
         try:
             yield aside
         except BaseException:
@@ -62,7 +62,7 @@ def whole_folder(path: str | Path, replace: bool = False):
     path = Path(path).resolve()
     with made_folder(path.parent):
         remove_leftovers(path)
-        with _locked_aside(path, lambda aside: aside.mkdir()) as aside:
+        with _locked_aside(path, is_folder=True) as aside:
             try:
                 yield aside
             except BaseException:
@@ -73,6 +73,26 @@ def whole_folder(path: str | Path, replace: bool = False):
                     replace_folder(aside, path)
                 else:
                     aside.rename(path)
+
+
+def try_to_rename(path: Path, is_folder: bool):
+    """Makes a tiny file or folder beside `path`, renames it, as all that is finished is, and removes it.
+
+    Call it before heavy work: some mounts of object stores rename no folders, or nothing at all.
+
+    Raises:
+      OSError: when that fails.
+    """
+    with _locked_aside(path, is_folder) as aside:
+        try:
+            (aside / "file" if is_folder else aside).write_text("tiny", encoding="utf-8")
+            try:
+                aside = aside.rename(_temporary(path))
+            except OSError as error:
+                what = "folder is renamed (gcsfuse needs --rename-dir-limit)" if is_folder else "file is renamed"
+                raise OSError(error.errno, f"{error.strerror}, when a {what}") from None
+        finally:
+            shutil.rmtree(aside, ignore_errors=True) if is_folder else aside.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -178,7 +198,7 @@ def _temporary(path, mark=""):
 
 
 @contextmanager
-def _locked_aside(path, make):
+def _locked_aside(path, is_folder):
     """Makes a new file or folder beside `path`, yields its temporary name and holds its lock.
 
     Another process may take it for abandoned before it is locked, and remove it. Then there is a next one.
@@ -186,7 +206,7 @@ def _locked_aside(path, make):
     while True:
         aside = _temporary(path)
         with naming_full_disk(path, aside):
-            make(aside)
+            aside.mkdir() if is_folder else aside.touch(exist_ok=False)
         try:
             descriptor = _open(aside)
         except FileNotFoundError:

@@ -15,7 +15,6 @@ run_dir/
 
 import contextlib
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +27,7 @@ from kbert.files.json_values import json_count
 from kbert.files.output_path import require_local
 from kbert.files.safetensors_file import read_safetensors
 from kbert.files.stored_tensor import StoredTensor
-from kbert.files.whole_file import is_temporary, write_json
+from kbert.files.whole_file import is_temporary, try_to_rename, write_json
 from kbert.runs import checkpoint
 from kbert.runs.base_weights import base_file, merged_weights
 from kbert.runs.best_checkpoint import read_index
@@ -377,13 +376,12 @@ def require_run_folder(path):
             f"run_dir={path} is a link to {os.readlink(path)}, which does not exist; make that folder, or "
             "choose another."
         )
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     try:
-        if not path.exists():
-            return _try_to_make(path)
-        if not holds_run(path):
+        if path.exists() and not holds_run(path):
             _require_free(path)
-        with tempfile.TemporaryFile(dir=path):
-            pass
+        path.mkdir(parents=True, exist_ok=True)
+        try_to_rename(path / "checkpoints", is_folder=True)
         if holds_run(path):
             RunDirectory(path).lock().close()
     except BlockingIOError:
@@ -393,12 +391,6 @@ def require_run_folder(path):
             f"run_dir={path} cannot be written: {error.strerror or error}; choose another folder, or fix "
             "its rights."
         ) from None
-
-
-def _try_to_make(path):
-    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
-    try:
-        path.mkdir(parents=True, exist_ok=True)
     finally:
         for folder in missing:
             with contextlib.suppress(OSError):

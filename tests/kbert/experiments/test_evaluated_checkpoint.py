@@ -68,7 +68,7 @@ def test_an_evaluation_says_that_it_is_of_the_records_of_the_training(pretrainin
 def test_a_page_shows_the_task_that_answered(finetuned_run, labelled_files, tmp_path, monkeypatch):
     """Not the one with the thresholds and the temperature that it chose."""
 
-    def refuse(path):
+    def refuse(path, is_folder):
         raise PermissionError(f"{path} may not be written")
 
     run, pages = RunDirectory(shutil.copytree(finetuned_run.path, tmp_path / "run")), []

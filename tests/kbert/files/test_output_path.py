@@ -1,5 +1,6 @@
 """Where a tool may write."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -148,3 +149,30 @@ def test_a_folder_is_replaced_if_all_in_it_is_the_tool_s(tmp_path):
         require(".", overwrite=True, others=["mine"])
     with pytest.raises(ValueError, match=r"file holds what is not an export, such as \['file'\]"):
         require("file", overwrite=True)
+
+
+@pytest.mark.parametrize(("check", "what"), [(check_output_file, "file"), (check_output_folder, "folder")])
+def test_what_could_not_be_renamed_at_the_end_is_refused_at_once(tmp_path, monkeypatch, check, what):
+    """gcsfuse renames no folder that holds a file, other mounts of object stores rename nothing."""
+    (tmp_path / "old").mkdir() if what == "folder" else (tmp_path / "old").touch()
+
+    def failing(old, new):
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    for path in (tmp_path / "old", tmp_path / "new", tmp_path / "folders" / "above"):
+        check(path, **{} if what == "folder" else {"overwrite": True})
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", failing)
+        with pytest.raises(
+            PermissionError, match=f"in {tmp_path}: Too many open files, when a {what} is renamed"
+        ):
+            check(tmp_path / "folders" / "above")
+    assert list(tmp_path.iterdir()) == [tmp_path / "old"]
+
+
+def test_a_folder_in_which_nothing_can_be_made_is_refused():
+    for check in (check_output_file, check_output_folder):
+        with pytest.raises(
+            PermissionError, match="/proc/no/new cannot be written in /proc: .*; choose another"
+        ):
+            check(Path("/proc/no/new"))

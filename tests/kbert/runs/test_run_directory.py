@@ -1,6 +1,8 @@
 """The run directory: what it refuses, and that it loads what was trained."""
 
+import errno
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -275,6 +277,22 @@ def test_a_start_that_failed_half_way_is_taken_up_and_a_stranger_s_folder_is_not
     (tmp_path / "link").symlink_to(tmp_path / "unmounted")
     with pytest.raises(ValueError, match="link is a link to .*unmounted, which does not exist"):
         require_run_folder(tmp_path / "link")
+
+
+def test_a_file_system_that_renames_no_folders_is_refused_before_any_work(tmp_path, monkeypatch):
+    """gcsfuse: files were written, and no checkpoint in all the hours."""
+
+    def failing(old, new):
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(os, "rename", failing)
+    (tmp_path / "empty").mkdir()
+    for name in ("empty", "new"):
+        with pytest.raises(
+            ValueError, match="be written: Too many open files, when a folder is renamed .gcsfuse"
+        ):
+            require_run_folder(tmp_path / name)
+    assert list(tmp_path.rglob("*")) == [tmp_path / "empty"]
 
 
 def test_a_folder_without_a_run_is_refused_before_keras_loads(tmp_path):
