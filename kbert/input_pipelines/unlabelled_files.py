@@ -560,5 +560,17 @@ def _example_of_line(line, source, number, inputs, number_of_texts) -> dict:
 
 
 def read_standard_input() -> Iterator[str]:
-    """The lines of standard input, as `decoded_lines`, whatever the encoding of the system is."""
-    return decoded_lines(awaited(bounded_lines(sys.stdin.buffer, "standard input")), "standard input")
+    """The lines of standard input, as `decoded_lines`, whatever the encoding of the system is.
+
+    Raises:
+      ValueError: at the end, where there was none, and as `decoded_lines` does.
+    """
+    lines = decoded_lines(awaited(bounded_lines(sys.stdin.buffer, "standard input")), "standard input")
+    first = next(lines, None)
+    if first is None:
+        raise ValueError(
+            "standard input is empty; write a text on each line, or give --text or --input_file. "
+            "`docker run` and `kubectl exec` pass it on with -i alone."
+        )
+    yield first
+    yield from lines

@@ -3,8 +3,10 @@
 import csv
 import datetime
 import gzip
+import io
 import math
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
@@ -23,6 +25,7 @@ from kbert.input_pipelines.unlabelled_files import (
     examples_from_table,
     examples_of_file,
     has_columns,
+    read_standard_input,
     rows_and_examples,
     texts_and_pairs,
     with_checked_texts,
@@ -530,3 +533,12 @@ def test_words_that_a_column_puts_together_to_sentences_are_no_texts(tmp_path):
             list(read())
     texts = write_csv(tmp_path / "texts.csv", ("Word",), [("EU said",)])
     assert list(examples_from_columns(texts, INPUTS, dataset)) == [{"text": "EU said"}]
+
+
+def test_a_standard_input_without_a_line_is_an_error(monkeypatch):
+    """As of `docker run` without -i: nothing was answered, without a word, into a new output file."""
+    for content, lines in ((b"a\nb", ["a", "b"]), (b"\n", [""])):
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(content)))
+        assert list(read_standard_input()) == lines
+    with pytest.raises(ValueError, match="standard input is empty; write a text on each line, or give --text"):
+        next(read_standard_input())
