@@ -130,6 +130,11 @@ def require_free_folder(path: Path, overwrite: bool, others: Callable[[Path], li
         )
 
 
+def names_in(folder: str | Path) -> set[str]:
+    """What lies in a folder, but for what every new volume of ext4 holds."""
+    return {path.name for path in Path(folder).iterdir()} - {"lost+found"}
+
+
 def other_files(folder: str | Path, own: Collection[str]) -> list[str]:
     """Which files below a folder are none of its tool's: replacing the folder would delete them.
 

@@ -89,7 +89,9 @@ def try_to_rename(path: Path, is_folder: bool):
             try:
                 aside = aside.rename(_temporary(path))
             except OSError as error:
-                what = "folder is renamed (gcsfuse needs --rename-dir-limit)" if is_folder else "file is renamed"
+                what = (
+                    "folder is renamed (gcsfuse needs --rename-dir-limit)" if is_folder else "file is renamed"
+                )
                 raise OSError(error.errno, f"{error.strerror}, when a {what}") from None
         finally:
             shutil.rmtree(aside, ignore_errors=True) if is_folder else aside.unlink(missing_ok=True)

@@ -12,6 +12,8 @@ from string import Template
 
 from kbert.cli.progress import activity
 from kbert.files.folder_lock import LOCK_FILE, lock_folder
+from kbert.files.json_values import shown
+from kbert.files.output_path import names_in
 from kbert.shipped_configs import configs_directory
 
 FOLDER = configs_directory() / "quickstart"
@@ -86,10 +88,11 @@ def text_folder() -> Path:
 def _prepared_folder(output_dir, inputs):
     """The lock of the folder, which is made, and holds nothing then but its folder `logs`."""
     output_dir.mkdir(parents=True, exist_ok=True)
-    names = {path.name for path in output_dir.iterdir()} - {LOCK_FILE}  # a start that was killed leaves it
+    names = names_in(output_dir) - {LOCK_FILE}  # a start that was killed leaves it
     if names and _MARKER not in names:
         raise ValueError(
-            f"--output_dir={output_dir} holds other files; choose a new folder for the quickstart."
+            f"--output_dir={output_dir} holds other files, such as {shown(sorted(names)[:3])}; choose a new "
+            "folder for the quickstart."
         )
     existing = [path for path in inputs if path.exists()]  # the others are names of hubs
     inside = [str(path) for path in existing if path.resolve().is_relative_to(output_dir.resolve())]

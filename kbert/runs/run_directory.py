@@ -23,8 +23,8 @@ from kbert.cli.warn_once import warn_once
 from kbert.config import TrainingConfig, from_dict, to_dict
 from kbert.files.folder_lock import LOCK_FILE, lock_folder, lock_holder
 from kbert.files.json_file import read_json_object, require_known_format
-from kbert.files.json_values import json_count
-from kbert.files.output_path import require_local
+from kbert.files.json_values import json_count, shown
+from kbert.files.output_path import names_in, require_local
 from kbert.files.safetensors_file import read_safetensors
 from kbert.files.stored_tensor import StoredTensor
 from kbert.files.whole_file import is_temporary, try_to_rename, write_json
@@ -398,8 +398,16 @@ def require_run_folder(path):
 
 
 def _require_free(path):
-    if not (path.is_dir() and _is_free(path)):
-        raise ValueError(f"run_dir={path} exists and is no kbert run; choose a new or empty folder.")
+    """Raises ValueError unless a folder without a run is empty, or holds the rest of a start that failed."""
+    require(path.is_dir(), f"run_dir={path} is a file; choose a new or empty folder.")
+    names = names_in(path)
+    written = (LOCK_FILE, "config.json", *VOCABULARY_FILES)
+    others = [name for name in sorted(names) if name not in written and not is_temporary(name)]
+    if others or (names and LOCK_FILE not in names):
+        raise ValueError(
+            f"run_dir={path} exists and is no kbert run; choose a new or empty folder, without "
+            f"{shown((others or sorted(names))[:3])}."
+        )
 
 
 def run_to_resume(path) -> RunDirectory | None:
@@ -415,10 +423,3 @@ def run_to_resume(path) -> RunDirectory | None:
 def trained_weights(model) -> dict:
     """The variables that a checkpoint holds, by path; random generators are rebuilt from seed and step."""
     return {variable.path: variable for variable in model.trainable_variables}
-
-
-def _is_free(path):
-    """Whether a folder without run.json is empty, or holds what is left of a start that failed."""
-    names = {entry.name for entry in path.iterdir()}
-    written = (LOCK_FILE, "config.json", *VOCABULARY_FILES)
-    return not names or (LOCK_FILE in names and all(name in written or is_temporary(name) for name in names))

@@ -540,5 +540,7 @@ def test_a_standard_input_without_a_line_is_an_error(monkeypatch):
     for content, lines in ((b"a\nb", ["a", "b"]), (b"\n", [""])):
         monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(content)))
         assert list(read_standard_input()) == lines
-    with pytest.raises(ValueError, match="standard input is empty; write a text on each line, or give --text"):
+    with pytest.raises(
+        ValueError, match="standard input is empty; write a text on each line, or give --text"
+    ):
         next(read_standard_input())

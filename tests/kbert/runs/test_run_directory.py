@@ -269,11 +269,14 @@ def test_a_start_that_failed_half_way_is_taken_up_and_a_stranger_s_folder_is_not
         (folder / "vocab.txt").write_text("half")
         (folder / "config.json").write_text("{}")
     (begun / ".lock").touch()
+    (begun / "lost+found").mkdir()  # of a new volume of ext4
     arguments = (tiny_pretraining_config(), DETAILS, vocabulary)
     assert RunDirectory.create_or_resume(begun, *arguments).vocabulary().tokens == vocabulary.tokens
-    with pytest.raises(ValueError, match="exists and is no kbert run; choose a new or empty folder"):
+    with pytest.raises(ValueError, match=r"new or empty folder, without \['config.json', 'vocab.txt'\]\."):
         RunDirectory.create_or_resume(foreign, *arguments)
     assert (foreign / "vocab.txt").read_text() == "half"
+    with pytest.raises(ValueError, match="vocab.txt is a file; choose a new or empty folder"):
+        require_run_folder(foreign / "vocab.txt")
     (tmp_path / "link").symlink_to(tmp_path / "unmounted")
     with pytest.raises(ValueError, match="link is a link to .*unmounted, which does not exist"):
         require_run_folder(tmp_path / "link")
