@@ -16,19 +16,37 @@ def try_lock(descriptor: int) -> bool | None:
 
     Returns:
       True when it is locked now, False when another process holds it, None where the file system has no
-      locks.
+      locks, or one that shuts out this process too.
 
     Source: flock(2). The lock belongs to the open file, so forked workers keep it as long as they live.
     """
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    except (BlockingIOError, PermissionError):  # the second on SMB
         return False
     except OSError as error:
         if error.errno in _NO_LOCKS:
             return None
         raise
+    if _shuts_out_all(descriptor):
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        return None
     return True
+
+
+def _shuts_out_all(descriptor):
+    """Whether the lock of a file hinders this process where it opens the file again, as SMB's do.
+
+    Source: flock(2), "CIFS details".
+    """
+    try:
+        with open(f"/dev/fd/{descriptor}", "rb", buffering=0) as again:
+            again.read(1)
+    except PermissionError:
+        return True
+    except OSError:  # it is a folder
+        pass
+    return False
 
 
 def lock_folder(folder: str | Path):
@@ -69,10 +87,13 @@ def lock_folder(folder: str | Path):
 def lock_holder(folder: str | Path) -> str | None:
     """The process that the lock file of a folder names; None without a whole name.
 
-    There is none where the file system has no locks, where the disk was full, or after `rm`.
+    There is none where the file system has no locks, where the disk was full, or after `rm`; nor can it be
+    read where the lock shuts out all.
     """
-    path = Path(folder) / LOCK_FILE
-    name = path.read_text("utf-8", "replace") if path.is_file() else ""
+    try:
+        name = (Path(folder) / LOCK_FILE).read_text("utf-8", "replace")
+    except OSError:
+        return None
     return name.strip() if name.endswith("\n") else None
 
 

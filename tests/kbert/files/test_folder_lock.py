@@ -1,11 +1,16 @@
 """One process to a folder."""
 
+import errno
+import fcntl
+import os
 import subprocess
 import sys
 
 import pytest
 
-from kbert.files.folder_lock import lock_folder
+from kbert.files import folder_lock
+from kbert.files.folder_lock import lock_folder, lock_holder, try_lock
+from kbert.files.whole_file import write_text
 
 _HOLDING = """
 import sys
@@ -36,3 +41,31 @@ def test_a_link_in_the_place_of_the_lock_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"\.lock is a link, expected a file of this folder"):
         lock_folder(tmp_path)
     assert target.read_text() == "precious"
+
+
+def test_a_lock_that_shuts_out_its_own_process_is_none(tmp_path, monkeypatch, caplog):
+    """flock of Linux on SMB: whoever else opens the file reads and writes nothing. No file could be made."""
+    locked = set()
+
+    def flock(descriptor, operation):
+        identity = os.fstat(descriptor).st_ino
+        if operation & fcntl.LOCK_EX and identity in locked:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        (locked.add if operation & fcntl.LOCK_EX else locked.remove)(identity)
+
+    def opening(path, *arguments, **options):
+        if os.path.exists(path) and os.stat(path).st_ino in locked:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return open(path, *arguments, **options)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    monkeypatch.setattr(folder_lock, "open", opening, raising=False)
+    with lock_folder(tmp_path):
+        assert "has no locks: make sure that no other process works there" in caplog.text
+        assert not locked
+    write_text("text", tmp_path / "file")
+    assert not locked and (tmp_path / "file").read_text() == "text"
+    with open(tmp_path / "file") as file:
+        locked.add(os.fstat(file.fileno()).st_ino)
+        assert try_lock(file.fileno()) is False
+    assert lock_holder(tmp_path / "none") is None
