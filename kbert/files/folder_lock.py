@@ -70,9 +70,11 @@ def lock_folder(folder: str | Path):
         locked = try_lock(file.fileno())
         if locked is False:
             holder = lock_holder(folder)
+            is_linked = os.fstat(file.fileno()).st_nlink > 1
+            copied = f" In a copy made of hard links (cp -al), delete {path}." if is_linked else ""
             raise BlockingIOError(
                 f"another process{f' ({holder})' if holder else ''} is working in {folder}; wait for it or "
-                "stop it, or choose another folder."
+                f"stop it, or choose another folder.{copied}"
             )
         if locked is None:
             _warn("the file system of %s has no locks: make sure that no other process works there.", folder)

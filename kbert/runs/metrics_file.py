@@ -8,12 +8,13 @@ import json
 import math
 import os
 import re
+import shutil
 from pathlib import Path
 
 from absl import logging
 
 from kbert.files.json_file import parse_json
-from kbert.files.whole_file import write_text
+from kbert.files.whole_file import whole_file, write_text
 
 # Fields that depend on the machine and the time. All other fields of metrics.jsonl are the same when a run is
 # repeated, or killed and resumed.
@@ -157,7 +158,10 @@ def _is_evaluation(line, step=None):
 
 
 def _append(path, text):
-    """Appends all of the text or nothing."""
+    """Appends all of the text or nothing. A copy of the run that is made of hard links keeps its lines."""
+    if path.is_file() and path.stat().st_nlink > 1:
+        with whole_file(path) as aside:
+            shutil.copyfile(path, aside)
     rest = text.encode("utf-8")
     # Without a buffer: closing one would try once more to write what is left, behind the cut.
     with open(path, "ab", buffering=0) as file:

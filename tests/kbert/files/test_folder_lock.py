@@ -69,3 +69,16 @@ def test_a_lock_that_shuts_out_its_own_process_is_none(tmp_path, monkeypatch, ca
         locked.add(os.fstat(file.fileno()).st_ino)
         assert try_lock(file.fileno()) is False
     assert lock_holder(tmp_path / "none") is None
+
+
+def test_a_copy_made_of_hard_links_shares_its_lock_and_is_told_the_way_out(tmp_path):
+    (tmp_path / "copy").mkdir()
+    with lock_folder(tmp_path):
+        os.link(tmp_path / ".lock", tmp_path / "copy" / ".lock")
+        with pytest.raises(
+            BlockingIOError, match=r"copy made of hard links .cp -al., delete .*copy/\.lock\."
+        ):
+            lock_folder(tmp_path / "copy")
+        (tmp_path / "copy" / ".lock").unlink()
+        with lock_folder(tmp_path / "copy"):
+            pass

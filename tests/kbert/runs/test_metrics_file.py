@@ -28,6 +28,14 @@ def test_a_line_that_cannot_be_written_waits_and_leaves_no_half(metrics_file, mo
     assert f"METRICS NOT WRITTEN ({os.strerror(errno.EIO)}): 1 line(s) are kept" in caplog.text
 
 
+def test_a_copy_made_of_hard_links_gets_no_lines_of_the_run(metrics_file, tmp_path):
+    metrics_file.append(line(1))
+    os.link(metrics_file.path, tmp_path / "copy.jsonl")
+    metrics_file.append(line(2))
+    assert read_metrics(metrics_file.path) == [line(1), line(2)]
+    assert read_metrics(tmp_path / "copy.jsonl") == [line(1)]
+
+
 @pytest.mark.parametrize(
     "damaged",
     [b"\0\0\0", b"{}", b"[1]", b'{"step": "1", "split": "train"}', b'{"step": 2', b"\xff", b"[" * 9999],
