@@ -82,9 +82,9 @@ _OTHERS = (
     ("step-*/optimizer.safetensors", *_IN_A_RUN),
     (STATE_IN_RUN, "part of a run of kbert, whose run.json is missing", "copy the whole folder of the run"),
     (
-        "model.ckpt.index",
-        "a TF1 checkpoint",
-        "put its bert_config.json beside it",
+        "*.data-00000-of-*",
+        "of a checkpoint of TensorFlow",
+        "put its config beside it under the name bert_config.json",
     ),
     *(
         (

@@ -583,6 +583,10 @@ WRONG = {
         "is a checkpoint as programs of PyTorch save it in training .*: write it in Hugging Face's format",
     ),
     "Keras's weights": (beside("weights.h5"), "is weights that Keras saved: .* call it tf_model.h5"),
+    "TF1 beside a config.json": (
+        beside("model.ckpt-1000.data-00000-of-00001"),
+        "is of a checkpoint of TensorFlow: put its config beside it under the name bert_config.json",
+    ),
     "of bert4keras": (alone("best_model.h5"), "of bert4keras, save_weights_as_checkpoint writes Google's"),
     "Keras 3's weights": (alone("a.weights.h5"), r"is weights that Keras 3 saved.*save_to_preset\(FOLDER\)"),
     "Keras 3's model": (beside("bert.keras"), r"is a model that Keras 3 saved.*save_to_preset\(FOLDER\)"),
