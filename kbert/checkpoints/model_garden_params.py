@@ -51,7 +51,7 @@ class Params:
             single.replace("''", "'") or _ESCAPE.sub(_character, double) or plain.strip()
             for single, double, plain in _CLASS_NAME.findall(listed[1])
         )
-        if len(set(names)) == len(names) == num_labels:
+        if not names or len(set(names)) == len(names) == num_labels:
             return names
         report.conflict(
             "class_names",

@@ -182,7 +182,7 @@ def _require_writable(path, is_folder):
     if not new.parent.is_dir():
         raise ValueError(f"{path} cannot be written: {new.parent} is no folder; choose another folder.")
     try:
-        try_to_rename(new, is_folder)
+        try_to_rename(new.with_name("kbert"), is_folder)
     except OSError as error:
         raise PermissionError(
             f"{path} cannot be written in {new.parent}: {error.strerror}; choose another folder, or fix its "

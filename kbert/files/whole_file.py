@@ -33,14 +33,14 @@ def whole_file(path: str | Path):
         renaming fails, the error names the file that was written.
     """
     path = Path(path)
-    remove_leftovers(path)
+    earlier = remove_leftovers(path)
     with _locked_aside(path, is_folder=False) as aside:
         try:
             yield aside
         except BaseException:
             aside.unlink(missing_ok=True)
             raise
-        with _kept(aside, path):
+        with _kept(aside, path, earlier):
             _replace_file(aside, path)
 
 
@@ -61,14 +61,14 @@ def whole_folder(path: str | Path, replace: bool = False):
     """
     path = Path(path).resolve()
     with made_folder(path.parent):
-        remove_leftovers(path)
+        earlier = remove_leftovers(path)
         with _locked_aside(path, is_folder=True) as aside:
             try:
                 yield aside
             except BaseException:
                 shutil.rmtree(aside, ignore_errors=True)
                 raise
-            with _kept(aside, path):
+            with _kept(aside, path, earlier):
                 if replace:
                     replace_folder(aside, path)
                 else:
@@ -146,21 +146,23 @@ def move_folder(path: Path, target: Path):
         shutil.rmtree(path)
 
 
-def remove_leftovers(path: Path, ending: str = "tmp"):
+def remove_leftovers(path: Path) -> list[Path]:
     """Removes the temporary files and folders for `path` of processes that have ended.
 
     If such a process had moved the old folder away but put nothing in its place, the old folder is moved
     back.
 
-    Args:
-      path: the final path.
-      ending: "tmp" for what is not whole; "new" for what is, and could not be renamed.
+    Returns:
+      What is whole, and could not be renamed to the final path.
     """
-    pattern = re.compile(re.escape(path.name) + _TEMPORARY)
+    pattern, whole = re.compile(re.escape(path.name) + _TEMPORARY), []
     for left in list(path.parent.iterdir()) if path.parent.is_dir() else ():
         match = pattern.fullmatch(left.name)
-        if match and match[2] == ending:
+        if match and match[2] == "new":
+            whole.append(left)
+        elif match:
             _remove_if_abandoned(left, path if match[1] else None)
+    return whole
 
 
 def write_text(text: str, path: str | Path):
@@ -232,10 +234,15 @@ def _take_rights(aside, path):
     if path.is_symlink() or not path.exists():
         return
     before = path.stat()
+    own = aside.stat()
+    mode = stat.S_IMODE(before.st_mode) | own.st_mode & stat.S_IRWXU
+    if before.st_gid != own.st_gid:
+        try:
+            os.chown(aside, -1, before.st_gid)
+        except OSError:
+            mode &= ~stat.S_IRWXG  # which were not this group's
     with suppress(OSError):
-        aside.chmod(stat.S_IMODE(before.st_mode) | aside.stat().st_mode & stat.S_IRWXU)
-    with suppress(OSError):
-        os.chown(aside, -1, before.st_gid)
+        aside.chmod(mode)
     with suppress(OSError):
         os.chown(aside, before.st_uid, -1)
 
@@ -251,8 +258,9 @@ def _replace_file(finished, path):
 
 
 @contextmanager
-def _kept(finished, path):
-    """Where the block cannot rename what is finished, this stays, until the path is written."""
+def _kept(finished, path, earlier):
+    """Where the block cannot rename what is finished, this stays, until the path is written; then what stayed
+    `earlier` goes."""
     try:
         yield
     except OSError as error:
@@ -260,9 +268,10 @@ def _kept(finished, path):
             raise
         with suppress(OSError):
             finished = finished.rename(finished.with_suffix(".new"))
-        reason = f"{error.strerror}, so what was written lies in {finished}"
+        reason = f"{error.strerror or error}, so what was written lies in {finished}"
         raise OSError(error.errno, reason, str(path)) from error
-    remove_leftovers(path, "new")
+    for left in earlier:
+        _remove_if_abandoned(left, None)
 
 
 def _open(path):

@@ -275,7 +275,8 @@ class LoadedModel(TextAnswers):
             )
         require_length(max_seq_length, self.vocabulary)
         trained = self.run.trained_positions if self.run else None
-        warn_of_positions(self.source, self.config, trained, max_seq_length)
+        longest = self.task.row_length(max_seq_length) if self.task else max_seq_length
+        warn_of_positions(self.source, self.config, trained, longest)
         changed = self._copy(max_seq_length)
         changed._length_is_chosen, changed._read = True, lambda: self.model
         if "model" in self._made:

@@ -409,7 +409,7 @@ def delimited_records(
             short.append(number)
         else:
             problems.add(_wrong_number(where, cells, header))
-            problems.add_hint(_hint(cells, layout) if with_labels or len(cells) > 1 else _TEXTS_ALONE)
+            problems.add_hint(_hint(cells, layout) if with_labels or _is_cut(cells) else _TEXTS_ALONE)
             problems.add_hint(
                 f"A carriage return alone ends a row. {_IN_TEXTS}" if problems.split_lines else ""
             )
@@ -452,6 +452,11 @@ def delimited_records(
     if short:
         shown = ", ".join(map(str, short[:5])) + (", ..." if len(short) > 5 else "")
         warn_once(f"{path}: {len(short)} row(s) with too few columns are skipped: line {shown}")
+
+
+def _is_cut(cells):
+    """Whether a line has several cells, or may have them by another delimiter."""
+    return len(cells) > 1 or any(delimiter in cells[0] for delimiter in _DELIMITERS[1:])
 
 
 def _form(cell):

@@ -135,7 +135,8 @@ def _printed_object(cell):
 def zeros_and_ones(cell: str, labels: tuple[str, ...]) -> list[str] | None:
     """The zeros and ones of a text with one for each label, such as "0101"; None for any other cell."""
     is_one = len(cell) == len(labels) > 1 and cell not in labels and not cell.strip("01")
-    return list(cell) if is_one else None
+    may_be_names = len(labels) == 2 and not {"0", "1"}.isdisjoint(labels)
+    return list(cell) if is_one and not may_be_names else None
 
 
 def from_zeros_and_ones(values: list, labels: tuple[str, ...]) -> list | None:

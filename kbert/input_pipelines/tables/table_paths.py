@@ -139,8 +139,9 @@ def _matches(pattern):
 
 def _matching(pattern, file_format):
     files = _matches(pattern)
-    _refuse_texts(pattern, files)
     first = _table_format(files[0], file_format)
+    if first is None:
+        _refuse_texts(pattern, files)
     if first is None or any(
         not file.is_file() or _table_format(file, file_format) != first for file in files
     ):

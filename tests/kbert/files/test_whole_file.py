@@ -91,6 +91,21 @@ def test_what_is_replaced_keeps_its_rights_and_its_owner(tmp_path):
     assert stat.S_IMODE(file.stat().st_mode) == 0o664
 
 
+def test_a_group_that_cannot_be_given_gets_no_rights(tmp_path, monkeypatch):
+    file = tmp_path / "answers.jsonl"
+    file.touch()
+    file.chmod(0o640)
+    if os.getuid() == 0:
+        os.chown(file, -1, 12345)
+
+    def refuse(*_):
+        raise PermissionError
+
+    monkeypatch.setattr(os, "chown", refuse)
+    write_text("new", file)
+    assert stat.S_IMODE(file.stat().st_mode) == (0o600 if os.getuid() == 0 else 0o640)
+
+
 def _fails(patch, name, code, target):
     """`os.rename` or `os.replace` to a name that begins so."""
     call = getattr(os, name)

@@ -582,6 +582,8 @@ def test_labels_of_zeros_and_ones_that_are_names(tmp_path):
     for counts in ({"10": 2, "11": 3}, {"1": 2, "0": 1}, {"a_0": 2, "a_1": 3}, {"a_0": 2, "b_1": 2}):
         judge_several_labels(counts, tmp_path)
     assert label_set({"label": "10"}, DatasetConfig(labels=("10", "11")), "here") == ("10",)
+    with pytest.raises(ValueError, match="label '11' is not among"):
+        label_set({"label": "11"}, DatasetConfig(labels=("0", "1")), "here")
 
 
 @pytest.mark.parametrize("cells", ["<c#><sql>,<sql>,<python>", "|c#|sql|,sql|,|python|"])

@@ -125,6 +125,13 @@ def test_a_folder_for_each_label_is_told_how_to_become_rows(tmp_path, pattern, n
         find_table(tmp_path / pattern)
 
 
+def test_tables_without_an_ending_may_stand_in_several_folders(tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        write_parquet(tmp_path / folder / "part-0", TABLE)
+    assert len(find_table(tmp_path / "*" / "part-*", "parquet").files) == 2
+
+
 def test_values_in_names_of_folders_are_not_lost(tmp_path):
     file = tmp_path / "rows" / "label=1" / "part.parquet"
     file.parent.mkdir(parents=True)
