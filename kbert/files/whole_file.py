@@ -83,6 +83,7 @@ def try_to_rename(path: Path, is_folder: bool):
     Raises:
       OSError: when that fails.
     """
+    remove_leftovers(path)
     with _locked_aside(path, is_folder) as aside:
         try:
             (aside / "file" if is_folder else aside).write_text("tiny", encoding="utf-8")

@@ -197,8 +197,8 @@ _INPUT_PIPELINES = (
         "kbert/files/test_text_encoding.py",
     ),
     _fault(
-        "columns of predictions are cut by another delimiter", "rows_and_examples",
-        "lambda original: lambda path, inputs, dataset=None: original(path, (), dataset)",
+        "columns of predictions are cut by another delimiter", "_known",
+        "lambda original: lambda *_: set()",
         "kbert/input_pipelines/test_unlabelled_columns.py",
     ),
     _fault(

@@ -98,7 +98,7 @@ def test_steps_that_end_before_the_time_are_told(one_second_a_look, tmp_path, mo
     one_weight.register(monkeypatch)
     with caplog.at_level(logging.INFO, logger="absl"):
         one_weight.train_one_weight(tmp_path / "run", config, 2)
-    assert "2 steps have read each of the " in caplog.text
+    assert "2 steps have read each of the 24 rows of the training 0.333 times" in caplog.text
     # After step 2 it is 2 seconds, after its checkpoint 3, after its evaluation 4: two thirds of the time.
     told = "with 0.0 of 0.1 minutes left, so it ended at a learning rate of 0.000667: give it more steps"
     assert told in caplog.text
