@@ -23,6 +23,9 @@ _VALID_ROW = r"[\x00-\x{D7FF}\x{E000}-\x{10FFFF}]*"  # RE2 matches well-formed U
 _SPACES, _DROPPED = f"[{SPACES}]", f"[{DROPPED}]"
 _IDEOGRAPH, _PUNCTUATION = f"[{IDEOGRAPHS}]", f"[{PUNCTUATION}]"
 _ACCENT = r"\p{Mn}"  # `_run_strip_accents`
+# ICU lowers these in another way where the machine speaks Turkish, Azeri or Lithuanian (Unicode's
+# SpecialCasing.txt). The ways differ in accents alone.
+_LOWERED_BY_LOCALE = {"İ": "i\u0307", "Ì": "ì", "Í": "í", "Ĩ": "ĩ", "Į": "į"}
 
 
 def split_words(
@@ -42,7 +45,7 @@ def split_words(
     """
     rules = WordPieceRules(do_lower_case, strip_accents, tokenize_chinese_chars)
     if do_lower_case:
-        # This ASCII pass also shields I from a Turkish locale, which the one in `_normalize` honours.
+        # This ASCII pass also shields I and J from the machine's locale, which that in `_normalize` honours.
         texts = tf.strings.lower(texts)
     texts = change_other_rows(texts, _PLAIN_ROW, lambda rows: _normalize(rows, rules))
     texts = tf.strings.regex_replace(texts, _PUNCTUATION, r" \0 ")
@@ -70,6 +73,9 @@ def _normalize(texts, rules):
     text = tf.strings.regex_replace(text, _DROPPED, "")
     if rules.tokenize_chinese_chars:
         text = tf.strings.regex_replace(text, _IDEOGRAPH, r" \0 ")
+    if rules.do_lower_case and not rules.strip_accents:
+        for capital, small in _LOWERED_BY_LOCALE.items():
+            text = tf.strings.regex_replace(text, capital, small)
     if rules.do_lower_case:
         text = tf.strings.lower(text, encoding="utf-8")
     if rules.strip_accents:

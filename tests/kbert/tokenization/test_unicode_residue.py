@@ -4,12 +4,16 @@ The residue is what this Python's and TensorFlow's own tables disagree on. Nothi
 another Python or TensorFlow has another one.
 """
 
+import json
+import os
 import unicodedata
 
 import pytest
 import tensorflow as tf
 
+from kbert.tokenization.python.word_splitter import split_words as split_in_python
 from kbert.tokenization.word_splitter import split_words
+from tests import warm_processes
 from tests.kbert.tokenization import reference_tokenizer
 from tests.kbert.tokenization.unicode_residue import all_characters, residue
 
@@ -62,3 +66,15 @@ def test_the_residue_is_a_thousandth_of_the_assigned_characters_at_most():
     assigned = sum(unicodedata.category(character) not in ("Cn", "Co") for character in all_characters())
     in_doubt = sum(unicodedata.category(character) != "Cn" for character in residue().alone)
     assert in_doubt * 1000 < assigned
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("locale", ["tr_TR.UTF-8", "lt_LT.UTF-8"])
+def test_lower_case_is_not_that_of_the_machines_language(locale):
+    """ICU reads the variable once in a process; the locale need not be installed."""
+    lines = ["İstanbul ISPARTA IĞDIR", "Ì Í Ĩ Į J\u0301 Į\u0301", "İ İΣ Éclair İ\u0301"]
+    module, environment = "tests.kbert.tokenization.lowered_words", os.environ | {"LC_ALL": locale}
+    answered = warm_processes.run_script(module, *lines, environment=environment)
+    assert answered.returncode == 0, answered.stderr
+    expected = [split_in_python(line, do_lower_case=True, strip_accents=False) for line in lines]
+    assert json.loads(answered.stdout) == expected
