@@ -14,19 +14,19 @@ _SPACES = f" {SPACES}"
 _MARKS = rf"{PUNCTUATION}\p{{S}}"  # and all other symbols, such as the euro sign
 _BEHIND = r"\p{M}*"  # accents, and what says how the character before is drawn: the red heart of ❤️
 _LETTER = f"[^{_SPACES}{IDEOGRAPHS}{_MARKS}]"  # digits, accents and control characters too
-_RUN = rf"(?:\d+(?:,\d+)+{_LETTER}*|{_LETTER}+)"  # a comma holds numbers together: 3,000
-# After an apostrophe a word goes on (O'Brien, d'Italia), but for the English endings below.
-_AFTER_APOSTROPHE = rf"['’](?:{_LETTER}{{3,}}|[^{_SPACES}{IDEOGRAPHS}{_MARKS}sSmMdDrRvVlL]{_LETTER}*)"
-_ENDING = r"['’](?:[sSmMdD]|[rR][eE]|[vV][eE]|[lL][lL])\b"
+_RUN = rf"(?:\p{{Nd}}+(?:[,٬٫]\p{{Nd}}+)+{_LETTER}*|{_LETTER}+)"  # a comma holds numbers together: 3,000
+# Behind these a word goes on: O'Brien, Ankara'da, col·lecció; the last three are Armenian marks of questions
+# and stress. So it does before a Hebrew letter behind the signs of abbreviations (Unicode's annex 29).
+_JOINING = r"-\x{2010}\x{2011}./:&_@*+=\x{B7}‘'’\x{55B}\x{55C}\x{55E}"
+_HEBREW_SIGN = r"[\"\x{5F3}\x{5F4}][\x{5D0}-\x{5EA}]"
 # The first that fits is taken, and is as long as it can be.
 _WORDS = (
     f"[{IDEOGRAPHS}]{_BEHIND}",
-    rf"(?:\p{{L}}\.){{2,}}(?:-{_RUN})*",  # U.S., a.m., U.N.-backed
+    rf"(?:\p{{L}}\.){{2,}}(?:[-‘'’]{_RUN})*",  # U.S., a.m., U.N.-backed
     r"\p{Lu}\.\B",  # the initial of a name, as in "J. Smith"
     r"\p{Lu}{1,3}\p{Sc}",  # US$
-    r"[+.]\d+(?:[.,:]\d+)*",  # +44, .500
-    rf"{_RUN}(?:(?:[-./:&_@*+=]|://){_RUN}|{_AFTER_APOSTROPHE})*",
-    _ENDING,  # Germany's is two words, as in the Penn Treebank
+    r"[+.]\p{Nd}+(?:[.,:]\p{Nd}+)*",  # +44, .500
+    rf"{_RUN}(?:(?:[{_JOINING}]|://){_RUN}|{_HEBREW_SIGN}{_LETTER}*)*",
     r"\.{2,}|-{2,}|\*{2,}|_{2,}|={2,}|'{2}|`{2}",
     f"[{_MARKS}]{_BEHIND}",
 )
@@ -34,6 +34,8 @@ _WORDS = (
 _NO_WORD = rf"[{_SPACES}{DROPPED}\p{{Mn}}]*"
 # What is put between words, and what stands for it where a text has it. BERT drops both.
 _CUT, _INSTEAD_OF_CUT = "\x1e", "\x1f"
+# Germany's and Germany 's are two words, as in the Penn Treebank.
+_ENDING = rf"([‘'’]){_CUT}?((?:[sSmMdD]|[rR][eE]|[vV][eE]|[lL][lL])\p{{Cf}}*){_CUT}"
 
 
 class TextWords(NamedTuple):
@@ -54,7 +56,7 @@ def find_words(texts: tf.Tensor) -> TextWords:
 
     Each mark at an edge is a word of its own. Marks inside stay (well-known, 1996-08-30, AT&T), and so do the
     full stops of initials and of abbreviations such as U.S.; those of others (Corp.) do not. The endings 's,
-    're, 've, 'll, 'm and 'd are words, and so is each ideograph.
+    're, 've, 'll, 'm and 'd are words, but no other letters behind an apostrophe. Each ideograph is a word.
 
     Args:
       texts: string tensor of shape [batch]; bytes that are not UTF-8 are ignored.
@@ -65,6 +67,7 @@ def find_words(texts: tf.Tensor) -> TextWords:
     texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="ignore")
     safe = tf.strings.regex_replace(texts, _CUT, _INSTEAD_OF_CUT)
     cut = tf.strings.regex_replace(safe, f"[{_SPACES}]+|{'|'.join(_WORDS)}", rf"\0{_CUT}")
+    cut = tf.strings.regex_replace(cut, _ENDING, rf"{_CUT}\1\2{_CUT}")
     parts = tf.strings.split(cut, _CUT)  # words and white space: all that the text is made of
     lengths = parts.with_flat_values(tf.strings.length(parts.flat_values, unit="UTF8_CHAR"))
     ends = tf.cumsum(lengths.flat_values)
