@@ -12,8 +12,10 @@ _MARKS = "".join(sign for sign in map(chr, range(1 << 16)) if unicodedata.catego
 _UNSPACED = f"[{in_python(UNSPACED_LETTERS + IDEOGRAPHS)}]"
 _RUN = re.compile(f"{_UNSPACED}+")
 _BREAK = "\u200b"  # between words that no blank parts, in Khmer and Thai
-# Letters and digits, with the accents and vowel signs of theirs; of scripts without blanks one letter alone.
-WORD = rf"[\w{_MARKS}]{{2,}}|(?<!\S)(?=\w){_UNSPACED}(?!\S)"
+_SYLLABLES = "\uac00-\ud7a3\u1200-\u137f\ua000-\ua48c"  # Hangul, Ethiopic, Yi: many a word is one
+# Letters and digits, with the accents and vowel signs of theirs; a syllable, or a letter of scripts without
+# blanks, alone.
+WORD = rf"[\w{_MARKS}]{{2,}}|(?=\w)(?:{_UNSPACED}|[{_SYLLABLES}])"
 
 
 def with_blanks(text: str) -> str:
@@ -26,4 +28,5 @@ def with_blanks(text: str) -> str:
 
     if not text.isascii():
         text = unicodedata.normalize("NFKC", in_one_form(text.replace(_BREAK, " ")))
+        text = text.lower().replace("i\u0307", "i")  # İ as Lucene lowers it, and as people type it
     return _RUN.sub(words, text)

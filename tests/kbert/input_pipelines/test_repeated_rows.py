@@ -69,6 +69,7 @@ def test_what_looks_the_same_reads_the_same_in_every_form_of_unicode(form):
         assert as_read(unicodedata.normalize(form, text)) == as_read(text)
     assert as_read("co\u00adoperate\u200b, \ufeffmen\u2060", str) == "cooperate, men"
     assert as_read("10⁶") != as_read("106") and as_read("cafe") != as_read("café")
+    assert as_read("İSTANBUL i\u0307l") == as_read("istanbul İl") == "istanbul il"
     assert as_read(text := "plain words") is text
 
 

@@ -141,6 +141,8 @@ def test_bm25_has_words_in_scripts_without_blanks_and_with_vowel_signs(texts, qu
 def test_signs_and_vowel_signs_alone_are_no_words():
     words = re.findall(WORD, with_blanks("စာ။ ငါ၊ ฿100 猫 a"))
     assert words == ["စာ", "ငါ", "100", "猫"]
+    words = re.findall(WORD, with_blanks("물 끓는 (집) 책, እ ꆈ a é ።"))
+    assert words == ["물", "끓는", "집", "책", "እ", "ꆈ"]  # words of one syllable
 
 
 def test_bm25_is_that_of_its_package():
