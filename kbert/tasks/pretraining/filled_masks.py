@@ -19,7 +19,8 @@ def best_tokens(model, vocabulary: BaseVocabulary, inputs: dict, top_k, whole_wo
       inputs: encoder inputs of texts with masks, int32 tensors of shape [batch, length].
       top_k: int32 scalar: how many tokens for each mask.
       whole_words: bool scalar: leave out pieces that begin with ##, special tokens and unused ones. Of
-        byte-level BPE, tokens without a blank stay where a text begins, if they are tokens with one too.
+        byte-level BPE, tokens without a blank stay where a text begins, if they are tokens with one too; of
+        SentencePiece, those of scripts without blanks.
         Probabilities are over the whole vocabulary all the same.
 
     Returns:
@@ -50,8 +51,8 @@ def candidate_probabilities(model, text_inputs: "inputs_of_texts.TextInputs", te
 
     A candidate of k pieces is asked for with k masks in the place of the one. Its probability is the
     geometric mean of the probabilities of its pieces, each at its own mask: e to the mean of their
-    logarithms. For a candidate of one piece that is the probability of `best_tokens`. Byte-level BPE
-    puts a blank before it if white space stands before the mask.
+    logarithms. For a candidate of one piece that is the probability of `best_tokens`. Byte-level BPE and
+    SentencePiece put a blank before it if white space stands before the mask.
 
     Args:
       model, text_inputs: as for `best_tokens`.

@@ -1,5 +1,7 @@
 """Texts -> ids of a SentencePiece model, in the graph, by TF-Text's op."""
 
+import re
+
 import numpy as np
 import tensorflow as tf
 
@@ -8,6 +10,8 @@ from kbert.tokenization.base_tokenizer import BaseTokenizer, OffsetTokens
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import WORD_START, SentencePieceVocabulary
 from kbert.tokenization.text_ops import sentencepiece_ops
 from kbert.tokenization.word_offsets import characters_before_bytes, valid_utf8, value_row_ids
+
+_IN_NO_PIECE = "\U0010ffff"  # is no character
 
 
 class SentencePieceTokenizer(BaseTokenizer):
@@ -32,6 +36,25 @@ class SentencePieceTokenizer(BaseTokenizer):
 
     def __call__(self, texts):
         return self._pieces(valid_utf8(texts))[0]
+
+    def tokenize_words(self, words, behind_space=True):
+        """As a call, for words that somebody else cut: the first piece is ▁北京 behind a space, else 北京."""
+        words = valid_utf8(words)
+        ids = self(words)
+        if behind_space is True:
+            return ids
+        # An unknown character at the beginning would be one piece with that before it.
+        is_known = tf.reduce_all(tf.not_equal(ids, self.vocabulary.unk_id), axis=1)
+        before = tf.where(tf.logical_and(is_known, tf.logical_not(behind_space)), _IN_NO_PIECE, "")
+        ids, num_before = self(before + words), self(before).row_lengths()
+        return tf.ragged.boolean_mask(ids, tf.ragged.range(ids.row_lengths()) >= num_before[:, tf.newaxis])
+
+    def have_space_before_masks(self, texts):
+        """Which texts have white space before a literal mask token, or begin with it: SentencePiece puts a
+        space before each text. Bool tensor of shape [batch]."""
+        mask = re.escape(self.vocabulary.special_tokens.mask)
+        is_first = tf.strings.regex_full_match(texts, f"(?s){mask}.*")
+        return tf.logical_or(super().have_space_before_masks(texts), is_first)
 
     def with_offsets(self, texts):
         """As a call, and where each piece stands in its text, in code points.

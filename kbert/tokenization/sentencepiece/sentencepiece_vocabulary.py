@@ -1,12 +1,15 @@
 """The vocabulary of a SentencePiece model: the model file <-> ids, in XLM-R's numbering or in its own."""
 
+import re
 from pathlib import Path
 
 from kbert.files.file_format import require_downloaded
 from kbert.tokenization.base_vocabulary import ROBERTA_TOKENS, BaseVocabulary, SpecialTokens
+from kbert.tokenization.character_classes import IDEOGRAPHS, UNSPACED_LETTERS, in_python
 
 MODEL_FILE = "sentencepiece.bpe.model"
 WORD_START = "\u2581"  # the character that SentencePiece writes for a space
+_UNSPACED = re.compile(rf"(?=\w)[{in_python(IDEOGRAPHS + UNSPACED_LETTERS)}]")  # but no vowel sign
 
 
 class SentencePieceVocabulary(BaseVocabulary):
@@ -60,7 +63,8 @@ class SentencePieceVocabulary(BaseVocabulary):
         return cls(path.read_bytes(), special_tokens, str(path))
 
     def continues_word(self, token):
-        return not token.startswith(WORD_START)
+        """Pieces of scripts without blanks are words, as each ideograph is one of WordPiece."""
+        return not (token.startswith(WORD_START) or _UNSPACED.match(token))
 
     def as_text(self, token):
         return token.replace(WORD_START, " ").strip()

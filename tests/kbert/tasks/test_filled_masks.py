@@ -1,11 +1,12 @@
-"""Masks of byte-level BPE, whose tokens say whether a blank stands before them."""
+"""Masks of byte-level BPE and SentencePiece, whose tokens say whether a blank stands before them."""
 
 import numpy as np
 import tensorflow as tf
 
 from kbert.tasks.pretraining.filled_masks import best_tokens, candidate_probabilities
+from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
 from kbert.tokenization.text_inputs import TextInputs
-from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary
+from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary, sentencepiece_model
 
 VOCABULARY = bpe_vocabulary([("h", "e"), ("Ġ", "t"), ("Ġt", "he"), ("t", "he"), ("i", "n")])
 TEXT_INPUTS = TextInputs(VOCABULARY, 24)
@@ -43,3 +44,32 @@ def test_whole_words_where_a_text_begins_have_no_blank():
     # "in" is no word anywhere, as there is no token "Ġin".
     expected = np.exp(LOG_PROBABILITIES[[VOCABULARY.ids["the"], VOCABULARY.ids["Ġthe"]]])
     np.testing.assert_allclose(answer["probabilities"][0, :, 0], expected, rtol=1e-5)
+
+
+CHINESE = ("我在北京工作。", "北京很大。", "北京 在 上海 很大", "他们在上海工作 (the house)", "the house")
+PIECES = SentencePieceVocabulary(sentencepiece_model(texts=CHINESE))
+
+
+def test_a_candidate_of_sentencepiece_has_the_mark_of_a_space_where_a_text_has_one():
+    texts = ["<mask>很大", "我在<mask>工作。", "(<mask>)", "在 <mask>", "在\u3000<mask>"]
+    words = ["北京", "house", "\ue000house", ""]
+    answer = candidate_probabilities(
+        model, TextInputs(PIECES, 24), tf.constant(texts), tf.constant([words] * len(texts))
+    )
+    logits = LOGITS[: len(PIECES)]
+    for row, behind_space in enumerate([True, False, False, True, True]):
+        expected = [["▁北京"], ["▁house"]] if behind_space else [["北京"], [*"house"]]
+        assert answer["num_tokens"][row].numpy().tolist() == [*map(len, expected), 0, 0]  # unknown, empty
+        for found, pieces in zip(answer["probabilities"][row].numpy(), expected, strict=False):
+            mean = logits[[PIECES.ids[piece] for piece in pieces]].mean() - np.logaddexp.reduce(logits)
+            np.testing.assert_allclose(found, np.exp(mean), rtol=1e-5)
+
+
+def test_pieces_of_scripts_without_blanks_are_whole_words():
+    rows, _ = TextInputs(PIECES, 24).rows(tf.constant(["我在<mask>工作。"]), with_masks=True)
+    answer = best_tokens(model, PIECES, rows, 6, tf.constant(True))
+    expected = [token for token in PIECES.tokens if token[0] in "▁他们我在上海工作很大北京"][:-7:-1]
+    assert expected[:3] == ["我", "们", "他"]
+    assert [token.decode() for token in answer["tokens"][0, 0].numpy()] == [
+        PIECES.as_text(token) for token in expected
+    ]

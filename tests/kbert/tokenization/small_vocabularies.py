@@ -21,13 +21,13 @@ def bpe_vocabulary(merges) -> BytePairVocabulary:
 
 
 @functools.cache
-def sentencepiece_model(vocab_size: int = 60) -> bytes:
-    """A unigram model of `TEXTS`, with SentencePiece's usual first pieces: <unk>, <s>, </s>."""
+def sentencepiece_model(vocab_size: int = 60, texts: tuple[str, ...] = TEXTS) -> bytes:
+    """A unigram model of some texts, with SentencePiece's usual first pieces: <unk>, <s>, </s>."""
     from sentencepiece import SentencePieceTrainer
 
     model = io.BytesIO()
     SentencePieceTrainer.train(
-        sentence_iterator=iter(TEXTS * 20),
+        sentence_iterator=iter(texts * 20),
         model_writer=model,
         vocab_size=vocab_size,
         model_type="unigram",
