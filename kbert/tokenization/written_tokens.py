@@ -3,7 +3,7 @@ Standard library only."""
 
 import operator
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 
 from kbert.cli.warn_once import warn_once
 from kbert.tokenization.base_vocabulary import BaseVocabulary
@@ -25,7 +25,9 @@ def say_written_tokens(texts: Iterable, vocabulary: BaseVocabulary, source, read
     special = vocabulary.special_tokens
     tokens = (special.sep, special.cls, special.pad, special.unk, *(() if reads_masks else (special.mask,)))
     holds = {token: operator.methodcaller("__contains__", token) for token in tokens}
-    written = (token for text in texts for token, is_found in holds.items() if _holds(text, is_found))
+    written = (
+        token for text in texts for token, is_found in holds.items() if any(map(is_found, _texts(text)))
+    )
     if token := next(written, None):
         warn_once(
             f"{source}: texts hold {token} written out, which is read as characters; transformers would read "
@@ -34,9 +36,10 @@ def say_written_tokens(texts: Iterable, vocabulary: BaseVocabulary, source, read
 
 
 class LettersApart:
-    """Warns where letters and accents, or the parts of Korean syllables, stand apart (NFD) in texts, and
-    together in the tokens: other tokens are then read than of the same words in NFC. WordPiece that strips
-    accents takes them apart itself, SentencePiece puts them together.
+    """Warns where texts are not in Unicode's form NFC and the tokens are: letters and accents, or the parts
+    of Korean syllables, stand apart (NFD), or a keyboard writes other characters, as some of Bengali. Other
+    tokens are then read than of the same words in NFC. WordPiece that strips accents takes them apart itself,
+    SentencePiece puts them together.
 
     Args:
       vocabulary, source: as for `say_written_tokens`.
@@ -53,25 +56,31 @@ class LettersApart:
     def look_at(self, text):
         """Counts a text, or a tuple, list or dict with texts in it."""
         self._total += 1
-        self._apart += self._matters and _holds(text, _is_apart)
+        self._apart += self._matters and any(map(_is_apart, _texts(text)))
 
     def say(self):
         """Warns, after the last text, of more than one of a hundred."""
         if self._apart * _FEW > self._total:
             warn_once(
-                f"{self._source}: in {self._apart:,} text(s) letters and accents are characters of their own "
-                "(NFD), in the vocabulary they are one, so other tokens are read. Write the texts in NFC, "
-                "here and elsewhere: unicodedata.normalize('NFC', text)."
+                f"{self._source}: {self._apart:,} text(s) are not in Unicode's form NFC, and the vocabulary "
+                "is: letters and accents are characters of their own (NFD), or other characters, so other "
+                "tokens are read. Write the texts in NFC, here and elsewhere: unicodedata.normalize('NFC', "
+                "text)."
             )
 
 
 def _is_apart(text):
-    return not text.isascii() and len(unicodedata.normalize("NFC", text)) < len(text)
+    """Whether NFC has other characters; another order of marks, as Arabic is typed, changes little."""
+    return not unicodedata.is_normalized("NFC", text) and sorted(text) != sorted(
+        unicodedata.normalize("NFC", text)
+    )
 
 
-def _holds(text, is_found: Callable[[str], bool]) -> bool:
-    """Whether something is found in a text, or in a part of a tuple, list or dict."""
-    if isinstance(text, str):
-        return is_found(text)
-    parts = text.values() if isinstance(text, dict) else text if isinstance(text, tuple | list) else ()
-    return any(_holds(part, is_found) for part in parts)
+def _texts(value) -> Iterator[str]:
+    """The texts of a text, or of a tuple, list or dict."""
+    if isinstance(value, str):
+        yield value
+        return
+    parts = value.values() if isinstance(value, dict) else value
+    for part in parts if isinstance(value, dict | tuple | list) else ():
+        yield from _texts(part)

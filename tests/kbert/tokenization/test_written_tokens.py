@@ -53,8 +53,7 @@ def say_letters_apart(texts, vocabulary, source):
         ("caf\u00e9", {}, True),
         ("\ud55c\uad6d\uc5b4", {}, True),  # Korean: [UNK] in NFD
         ("caf\u00e9", {"strip_accents": True}, False),
-        ("\u0634\u0650\u0651", {}, False),  # marks in another order, as Arabic is typed
-        ("\u0958", {}, False),  # NFC takes it apart
+        ("\u0634\u0650\u0651", {}, False),
     ],
 )
 def test_letters_apart_from_their_accents_are_seen(form, words, rules, is_said, caplog, request):
@@ -66,6 +65,24 @@ def test_letters_apart_from_their_accents_are_seen(form, words, rules, is_said, 
     assert len(caplog.records) == (is_said and form == "NFD")
     caplog.clear()
     say_letters_apart(texts[:2], Vocabulary([*BERT_TOKENS, "cafe\u0301"], False, **rules), "of the same form")
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    ("words", "is_said"),
+    [
+        ("\u09b9\u09df", True),  # as Bengali keyboards write it: NFC takes it apart
+        ("\u03bb\u1f79\u03b3\u03bf\u03c2", True),  # a Greek accent of ancient texts
+        ("\u0634\u0651\u0650", False),  # marks in another order, as Arabic is typed
+    ],
+)
+def test_letters_that_nfc_writes_otherwise_are_seen(words, is_said, caplog, request):
+    vocabulary = Vocabulary([*BERT_TOKENS, "caf\u00e9"], False)
+    for form in (words, unicodedata.normalize("NFC", words)):
+        say_letters_apart([form], vocabulary, request.node.name)
+        assert len(caplog.records) == is_said  # of the first
+    caplog.clear()
+    say_letters_apart([words], Vocabulary([*BERT_TOKENS, words], False), "of the same form")
     assert not caplog.records
 
 
@@ -116,7 +133,7 @@ def test_a_labelled_file_says_it(tmp_path, vocabulary, caplog):
     data = LabelledFile(file, task.files, DatasetConfig())
     make_rows(data, task, kbert.TextInputs(Vocabulary(vocabulary.tokens, False), 8))
     assert f"{file}: texts hold [SEP] written out" in caplog.text
-    assert f"{file}: in 1 text(s) letters and accents are" in caplog.text
+    assert f"{file}: 1 text(s) are not in Unicode" in caplog.text
 
 
 def test_records_of_a_labelled_file_say_it(tmp_path, vocabulary, caplog):
@@ -127,7 +144,7 @@ def test_records_of_a_labelled_file_say_it(tmp_path, vocabulary, caplog):
     source = {"vocab_file": tmp_path / "vocab.txt", "do_lower_case": False}
     create_finetuning_data(config, file, tmp_path / "records", **source)
     assert f"{file}: texts hold [SEP] written out" in caplog.text
-    assert f"{file}: in 1 text(s) letters and accents are" in caplog.text
+    assert f"{file}: 1 text(s) are not in Unicode" in caplog.text
 
 
 def test_a_labelled_file_says_that_its_words_are_not_known(tmp_path, vocabulary, caplog):
