@@ -25,6 +25,7 @@ from kbert.files.output_path import check_output_file, check_output_folder, requ
 from kbert.files.whole_file import whole_folder
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary, require_wordpiece
 from kbert.tokenization.wordpiece_rules import WordPieceRules
+from kbert.tokenization.written_tokens import WITH_BLANKS
 from tfrecords_tools.corpus.corpus_files import input_files, input_folders, text_bytes
 from tfrecords_tools.corpus.documents import TextFormat, require_text_field
 from tfrecords_tools.corpus.written_marks import say_written_marks
@@ -50,6 +51,7 @@ _WORDPIECE_FLAGS = (
     *("output_file", "max_words_in_memory", "num_workers", "do_lower_case", "user_defined_tokens"),
     *("merge_into", "merge_slots", *_FLAGS_OF_NEW_VOCABULARIES),
 )
+_MUCH = 0.05  # of a text
 # By --tokenizer: the flags that have no meaning for it.
 _MEANINGLESS_FLAGS = {
     "wordpiece": ("output_dir",),
@@ -355,7 +357,12 @@ def warnings(vocabulary: Vocabulary, words: WordCounts, own_tokens: list[str]) -
     """Lines on what else the user should know."""
     lines = []
     if words.num_dropped_long:
-        lines.append(f"words too long for WordPiece, each [UNK], not counted: {words.num_dropped_long:,}")
+        others = sum(len(word) * number for word, number in words.counts.items())
+        share = words.long_characters / (words.long_characters + others)
+        lines.append(
+            f"words too long for WordPiece, each [UNK], not counted: {words.num_dropped_long:,}, "
+            f"{100 * share:.1f}% of the text{f'. {WITH_BLANKS}' if share > _MUCH else ''}"
+        )
     if words.highest_dropped_count:
         lines.append(
             f"rare words left out: seen up to {words.highest_dropped_count} times (raise "

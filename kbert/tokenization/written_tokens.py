@@ -1,15 +1,22 @@
-"""How texts are written, where a model reads something else: special tokens written out, accents apart.
-Standard library only."""
+"""How texts are written, where a model reads something else: special tokens written out, accents apart, words
+without blanks between them. Without TensorFlow."""
 
+import itertools
 import operator
 import unicodedata
 from collections.abc import Iterable, Iterator
 
 from kbert.cli.warn_once import warn_once
 from kbert.tokenization.base_vocabulary import BaseVocabulary
+from kbert.tokenization.python.word_splitter import split_words
 from kbert.tokenization.vocabulary import Vocabulary
 
 _FEW = 100  # one of so many texts or tokens
+_SOME = 20  # one of so many characters
+WITH_BLANKS = (
+    "Put blanks between the words, of Thai by ICU or pythainlp (U+200B is no blank), or take a model of "
+    "SentencePiece"
+)
 
 
 def say_written_tokens(texts: Iterable, vocabulary: BaseVocabulary, source, reads_masks: bool = False):
@@ -66,6 +73,39 @@ class LettersApart:
                 "is: letters and accents are characters of their own (NFD), or other characters, so other "
                 "tokens are read. Write the texts in NFC, here and elsewhere: unicodedata.normalize('NFC', "
                 "text)."
+            )
+
+
+class LongWords:
+    """Warns where words of more characters than WordPiece takes are a large part of texts, as in Thai without
+    blanks between words. Each is one unknown token, and of all tokens they are few.
+
+    Args:
+      vocabulary, source: as for `say_written_tokens`.
+    """
+
+    def __init__(self, vocabulary: BaseVocabulary, source):
+        self._source, self._unknown = source, vocabulary.special_tokens.unk
+        self._rules = vocabulary.rules if isinstance(vocabulary, Vocabulary) else None
+        self._characters, self._long = 0, []
+
+    def look_at(self, text):
+        """Counts the characters of a text, or of a tuple, list or dict with texts in it."""
+        if self._rules:
+            longest = self._rules.max_input_chars_per_word
+            for chunk in itertools.chain.from_iterable(map(str.split, _texts(text))):
+                self._characters += len(chunk)
+                if len(chunk) > longest:
+                    lengths = map(len, split_words(chunk, **self._rules.splitting))
+                    self._long += [length for length in lengths if length > longest]
+
+    def say(self):
+        """Warns, after the last text, of more than one of twenty characters."""
+        if sum(self._long) * _SOME > self._characters:
+            warn_once(
+                f"{self._source}: {len(self._long):,} words of more than "
+                f"{self._rules.max_input_chars_per_word} characters are {self._unknown}, "
+                f"{100 * sum(self._long) / self._characters:.0f}% of the text. {WITH_BLANKS}."
             )
 
 

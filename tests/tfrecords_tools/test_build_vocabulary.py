@@ -1,16 +1,20 @@
 """Corpus -> vocab.txt: what is written, new or extended, and how it ends when something is wrong."""
 
+from collections import Counter
+
 import pytest
 from absl import flags
 from absl.testing import flagsaver
 
 from kbert.checkpoints.hugging_face import hub
 from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
-from kbert.tokenization.vocabulary import Vocabulary, read_pieces
+from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary, read_pieces
 from tests.kbert.tokenization import reference_tokenizer
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools import build_vocabulary
+from tfrecords_tools.corpus.problems import Problems
 from tfrecords_tools.vocabulary.vocabulary_source import read_source
+from tfrecords_tools.vocabulary.word_counter import WordCounts
 
 TEXT = """The cat sat, and the Café was full.
 
@@ -73,6 +77,13 @@ def test_a_vocabulary_is_written_and_summed_up(corpus, tmp_path, run_main, capsy
     num_words = len(reference_tokenizer.split_words(TEXT, True))
     assert f"words: {num_words}, different: " in printed
     assert "unknown tokens: 0.0000%" in printed
+
+
+def test_the_part_of_the_text_that_is_too_long_is_said_with_what_to_do():
+    for number, said in ((200, "2, 50.0% of the text. Put blanks between the words"), (99_999, "2, 0.2% of")):
+        words = WordCounts(Counter({"ab": number}), 2, 400, 0, "", Problems())
+        (line,) = build_vocabulary.warnings(Vocabulary([*SPECIAL_TOKENS, "ab"], True), words, [])
+        assert said in line and ("Put blanks" in line) == (number == 200)
 
 
 def test_every_ascii_character_has_a_piece(corpus, tmp_path, run_main):

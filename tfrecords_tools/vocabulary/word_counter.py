@@ -39,6 +39,7 @@ class WordCounts(NamedTuple):
     Attributes:
       counts: how often each word occurs.
       num_dropped_long: how many running words were left out because they are too long for WordPiece.
+      long_characters: how many characters these have.
       num_marked: how many running chunks between spaces have accents or other combining marks, which are
         stripped; 0 where they are not.
       marked: one of these chunks; "" without any.
@@ -49,6 +50,7 @@ class WordCounts(NamedTuple):
 
     counts: Counter
     num_dropped_long: int
+    long_characters: int
     num_marked: int
     marked: str
     problems: Problems
@@ -105,6 +107,7 @@ def count_words(
     return WordCounts(
         counts,
         sum(result.num_dropped_long for result in results),
+        sum(result.long_characters for result in results),
         sum(result.num_marked for result in results),
         next((result.marked for result in results if result.marked), ""),
         Problems.merge([result.problems for result in results]),
@@ -144,7 +147,7 @@ def count_units(units: Iterable[Unit], *, rules: WordPieceRules, text_format: Te
     words.add(chunks)
     counts = Counter({word.decode("utf-8"): number for word, number in words.counts.items()})
     marked = words.marked.decode("utf-8", "replace")
-    return WordCounts(counts, words.num_long, words.num_marked, marked, problems)
+    return WordCounts(counts, words.num_long, words.long_characters, words.num_marked, marked, problems)
 
 
 class _Words:
@@ -152,7 +155,8 @@ class _Words:
 
     def __init__(self, rules):
         self._rules = rules
-        self.counts, self.num_long, self.num_marked, self.marked = Counter(), 0, 0, b""
+        self.counts, self.num_long, self.long_characters = Counter(), 0, 0
+        self.num_marked, self.marked = 0, b""
 
     def add(self, chunks: Counter):
         import numpy as np
@@ -165,9 +169,10 @@ class _Words:
                 self._note_marks(batch, numbers)
             flat, repeated = split.flat_values, np.repeat(numbers, split.row_lengths().numpy())
             # WordPiece makes [UNK] of longer ones; here they would only fill the memory.
-            longest = self._rules.max_input_chars_per_word
-            is_short = (tf.strings.length(flat, unit="UTF8_CHAR") <= longest).numpy()
+            lengths = tf.strings.length(flat, unit="UTF8_CHAR").numpy()
+            is_short = lengths <= self._rules.max_input_chars_per_word
             self.num_long += int(repeated[~is_short].sum())
+            self.long_characters += int((repeated * lengths)[~is_short].sum())
             short = zip(flat.numpy()[is_short].tolist(), repeated[is_short].tolist(), strict=True)
             for word, number in short:
                 self.counts[word] += number

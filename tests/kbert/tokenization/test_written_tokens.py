@@ -12,7 +12,7 @@ from kbert.input_pipelines.labelled_files import LabelledText
 from kbert.input_pipelines.source_rows import make_rows
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, ROBERTA_TOKENS
 from kbert.tokenization.vocabulary import Vocabulary
-from kbert.tokenization.written_tokens import LettersApart, say_written_tokens
+from kbert.tokenization.written_tokens import LettersApart, LongWords, say_written_tokens
 from tfrecords_tools.create_finetuning_data import create_finetuning_data
 
 pytestmark = pytest.mark.usefixtures("eager")
@@ -86,6 +86,23 @@ def test_letters_that_nfc_writes_otherwise_are_seen(words, is_said, caplog, requ
     assert not caplog.records
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("\u0e01\u0e35" * 100 + " a" * 3000, "1 words of more than 100 characters are [UNK], 6% of"),
+        ("\u0e01\u0e35" * 100 + " a" * 6000, None),
+        ("http://a.b/c?" * 50 + " \u4e2d" * 9 + "\u4e2d" * 300, None),  # of several words each
+        ("\u0e01" * 50 + "\u200b" + "\u0e01" * 51, "1 words"),  # no blank
+    ],
+)
+def test_words_beyond_the_limit_are_seen_where_they_are_much_of_the_text(text, said, caplog, request):
+    words = LongWords(Vocabulary([*BERT_TOKENS, "a"], False, max_input_chars_per_word=100), request.node.name)
+    words.look_at([LabelledText("a", text, "x")])
+    words.say()
+    assert len(caplog.records) == (said is not None)
+    assert said is None or f"{request.node.name}: {said}" in caplog.text
+
+
 def test_masks_that_are_read_are_passed_over(caplog):
     say_written_tokens(["fill the [MASK]"], BERT, "masks", reads_masks=True)
     assert not caplog.records
@@ -128,22 +145,24 @@ def test_features_say_it(finetuned_run, tmp_path, caplog):
 
 def test_a_labelled_file_says_it(tmp_path, vocabulary, caplog):
     file = tmp_path / "train.tsv"
-    file.write_text("text\tlabel\na [SEP] b\tx\ncafe\u0301\ty\n", encoding="utf-8")
+    file.write_text(f"text\tlabel\na [SEP] b\tx\ncafe\u0301\ty\n{'a' * 201}\ty\n", encoding="utf-8")
     task = kbert.SequenceClassification(["x", "y"])
     data = LabelledFile(file, task.files, DatasetConfig())
     make_rows(data, task, kbert.TextInputs(Vocabulary(vocabulary.tokens, False), 8))
     assert f"{file}: texts hold [SEP] written out" in caplog.text
+    assert f"{file}: 1 words of more than 200 characters are [UNK]" in caplog.text
     assert f"{file}: 1 text(s) are not in Unicode" in caplog.text
 
 
 def test_records_of_a_labelled_file_say_it(tmp_path, vocabulary, caplog):
     file, config = tmp_path / "train.tsv", tmp_path / "config.toml"
-    file.write_text("text\tlabel\na\tx\nb [SEP] cafe\u0301\ty\n", encoding="utf-8")
+    file.write_text(f"text\tlabel\na\tx\nb [SEP] cafe\u0301\ty\n{'a' * 201}\ty\n", encoding="utf-8")
     config.write_text('task = "sequence_classification"\nmax_seq_length = 8\n')
     vocabulary.write(tmp_path / "vocab.txt")
     source = {"vocab_file": tmp_path / "vocab.txt", "do_lower_case": False}
     create_finetuning_data(config, file, tmp_path / "records", **source)
     assert f"{file}: texts hold [SEP] written out" in caplog.text
+    assert f"{file}: 1 words of more than 200 characters are [UNK]" in caplog.text
     assert f"{file}: 1 text(s) are not in Unicode" in caplog.text
 
 

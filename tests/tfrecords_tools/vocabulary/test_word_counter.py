@@ -55,7 +55,7 @@ def test_words_of_more_than_200_characters_are_left_out(tmp_path):
     path.write_text(f"{'ж' * 200} {'ж' * 201} {'a' * 5000} b {'ж' * 201}\n", encoding="utf-8")
     counted = count_words([path], True)
     assert counted.counts == {"ж" * 200: 1, "b": 1}
-    assert counted.num_dropped_long == 3
+    assert counted.num_dropped_long == 3 and counted.long_characters == 201 + 5000 + 201
 
 
 # ------------------------------------------------------------------------------ bounded memory
