@@ -25,6 +25,7 @@ _SAME_SHAPE = str.maketrans(
 )
 # Code points that are not seen though their category is not Cf or Cc: joiners, fillers, variation selectors.
 _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0") | {chr(c) for c in range(0xFE00, 0xFE10)}
+_TAGS = frozenset(map(chr, range(0xE0020, 0xE0080)))  # in the flags of England, Scotland, Wales
 
 
 def sorted_labels(labels: Iterable[str]) -> tuple[str, ...]:
@@ -63,7 +64,9 @@ def code_points(label: str, other: str) -> str:
 def seen_text(label: str) -> str:
     """What is seen of a label: composed, without invisible characters, with usual blanks and hyphens."""
     seen = (c for c in unicodedata.normalize("NFKC", label) if c not in _UNSEEN)
-    bare = "".join(c for c in seen if c.isspace() or unicodedata.category(c) not in ("Cf", "Cc"))
+    bare = "".join(
+        c for c in seen if c.isspace() or c in _TAGS or unicodedata.category(c) not in ("Cf", "Cc")
+    )
     return " ".join(bare.translate(_SAME_SHAPE).split())
 
 
