@@ -1,6 +1,7 @@
 """Names that may be meant where one is not there. Standard library only."""
 
 import difflib
+import unicodedata
 from collections.abc import Iterable
 
 _LONGEST = 100  # characters that are compared: difflib's time is their square
@@ -27,8 +28,17 @@ def nearest_name(name: str, names: Iterable[str], nearness: float = 0.75) -> str
 def did_you_mean(name: str, names: Iterable[str], nearness: float = 0.75) -> str:
     """ " Did you mean 'Category'?", for messages; "" where no name is near."""
     near = nearest_name(name, names, nearness)
+    if near and _composed(near) == _composed(name):
+        return (
+            f" {near!r} has the same letters, but one of both in Unicode's form NFD, as macOS writes names; "
+            "write both in NFC: unicodedata.normalize('NFC', name)."
+        )
     return f" Did you mean {near!r}?" if near else ""
 
 
+def _composed(name):
+    return unicodedata.normalize("NFC", str(name))
+
+
 def _bare(name):
-    return str(name).strip().strip("\ufeff\"'").strip().casefold()[:_LONGEST]
+    return _composed(name).strip().strip("\ufeff\"'").strip().casefold()[:_LONGEST]
