@@ -25,6 +25,10 @@ _LONGEST_LINE = 1 << 30  # bytes; by default sentencepiece leaves longer lines t
 _SMALLEST_BPE = len(_FIRST) + len(BYTE_CHARACTERS) + 1
 _SMALLEST_UNIGRAM = len(_FIRST) + 3  # <mask>, the mark of a space, a character
 _RESERVED = "\u2585"  # in sentencepiece's training an unknown character: lines that hold it are left out
+_SIGNS = (
+    " Byte-level BPE cuts words at vowel signs: of Hindi, Thai and their like no text gives more; take "
+    "--tokenizer=unigram."
+)
 NO_WORDS = "the input files hold no words; expected a corpus with some text."
 
 
@@ -147,8 +151,8 @@ def learn_tokenizer(
     if len(vocabulary) < vocab_size:
         logging.warning(
             "The corpus gives only %d tokens, but %d were asked for. Use more text, or ask for vocab_size="
-            "%d.",
-            *(len(vocabulary), vocab_size, len(vocabulary)),
+            "%d.%s",
+            *(len(vocabulary), vocab_size, len(vocabulary), _SIGNS if kind == "bpe" else ""),
         )
     return vocabulary, problems
 

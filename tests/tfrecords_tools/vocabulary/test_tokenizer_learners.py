@@ -46,6 +46,7 @@ def test_fewer_tokens_than_asked_for_are_said(kind, tmp_path, caplog):
         vocabulary, _ = learn_tokenizer(kind, [file], TextFormat(), size, min_frequency=2)
         said = f"The corpus gives only {len(vocabulary)} tokens, but {size} were asked for"
         assert (said in caplog.text) is (size == 5000)
+        assert ("--tokenizer=unigram" in caplog.text) is (size == 5000 and kind == "bpe")  # for vowel signs
 
 
 def test_rare_pairs_are_not_merged():
