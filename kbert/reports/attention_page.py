@@ -2,7 +2,6 @@
 
 import base64
 import math
-import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from kbert.reports.page import write_page
 from kbert.reports.pictures import png
+from kbert.reports.text_table import text_width
 from kbert.tasks.pages.content import shortened
 
 MOST_LARGE = 24  # large pictures on a page
@@ -87,7 +87,7 @@ def write_attention_page(
         source=source,
         text=" ".join(tokens),
         tokens=labels,
-        room=10 + math.ceil(_LETTER * max(map(_width, labels))),
+        room=10 + math.ceil(_LETTER * max(map(text_width, labels))),
         large=[
             _large_picture(probabilities[i - 1, j - 1], i, j, _MOST_VALUES // len(large)) for i, j in large
         ],
@@ -102,11 +102,6 @@ def _large_picture(probabilities, layer, head, most):
     cells = zip(*np.unravel_index(np.sort(readable[order[:most]]), probabilities.shape), strict=True)
     cells = [(row, column, probabilities[row, column]) for row, column in cells]
     return {"layer": layer, "head": head, "image": _image(probabilities), "cells": cells}
-
-
-def _width(token):
-    """The width of a token in letters; those of Chinese and Japanese are two wide."""
-    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in token)
 
 
 def _largest(probabilities, side):

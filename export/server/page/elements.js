@@ -12,7 +12,8 @@ export function element(tag, attributes = {}, ...children) {
 // Bars of numbers from min to max: rows of {name, value, chosen, click}.
 export function bars(rows, min = 0, max = 1) {
   return element("ul", { class: "bars" }, ...rows.map(({ name, value, chosen, click }) => {
-    const shown = click ? element("button", { type: "button", class: "name" }, name) : element("span", { class: "name" }, name);
+    const kind = { class: "name", dir: "auto" };
+    const shown = click ? element("button", { type: "button", ...kind }, name) : element("span", kind, name);
     if (click) shown.addEventListener("click", click);
     return element("li", chosen ? { class: "chosen" } : {}, shown, element("meter", { min, max, value }),
       element("span", { class: "value", "data-value": value }, value.toFixed(3)));
@@ -29,5 +30,5 @@ export function marked(text, spans) {
     parts.push(element("mark", {}, points.slice(start, end).join(""), ...(label ? [" ", element("small", {}, label)] : [])));
     behind = end;
   }
-  return element("p", { class: "paragraph" }, ...parts, points.slice(behind).join(""));
+  return element("p", { class: "paragraph", dir: "auto" }, ...parts, points.slice(behind).join(""));
 }

@@ -68,7 +68,7 @@ function field(name) {
     return label;
   }
   if (name === "top_k") return element("div", {}, label, element("input", { id, type: "number", min: 1, max: 1000, value: 5 }));
-  const area = element("textarea", { id, rows: name === "context" || name === "lines" ? 6 : 3 });
+  const area = element("textarea", { id, dir: "auto", rows: name === "context" || name === "lines" ? 6 : 3 });
   const parts = [label, area];
   if (state.info.can.tokenize && ["text", "question", "query"].includes(name) && !state.view.masks) {
     const pieces = element("p", { class: "pieces" });

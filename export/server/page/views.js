@@ -6,7 +6,7 @@ import { findEntities } from "./entities.js";
 const has = (signature, ...outputs) => outputs.every((name) => name in signature.outputs);
 const takes = (signature, ...inputs) => inputs.every((name) => name in signature.inputs);
 const maskOf = (info) => info.special_tokens?.mask ?? "[MASK]";
-const headline = (...text) => element("p", { class: "headline" }, ...text);
+const headline = (...text) => element("p", { class: "headline", dir: "auto" }, ...text);
 
 function labelsOf(row, asked, info) {
   const names = info.labels ?? row.probabilities.map((_, index) => `label ${index}`);

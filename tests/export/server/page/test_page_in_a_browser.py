@@ -78,6 +78,8 @@ def check_question(page, asked):
     answer = rest(asked, "ask", row)
     assert texts(page, "mark") == texts(page, ".headline") == [answer["answer"]] == ["A mov"]
     assert texts(page, ".paragraph") == [row["context"]]
+    of_texts = "[...document.querySelectorAll('textarea, #answer .headline, #answer .paragraph')]"
+    assert page.run(f"{of_texts}.map(each => each.dir)") == ["auto"] * 4  # Arabic and Hebrew from the right
     fill(page, context="😀")
     ask(page)
     assert texts(page, ".headline") == ["No answer in this paragraph."] and texts(page, "mark") == []
