@@ -1,8 +1,8 @@
 """How texts are written, where a model reads something else: special tokens written out, accents apart, words
 without blanks between them. Without TensorFlow."""
 
-import itertools
 import operator
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
@@ -87,25 +87,25 @@ class LongWords:
     def __init__(self, vocabulary: BaseVocabulary, source):
         self._source, self._unknown = source, vocabulary.special_tokens.unk
         self._rules = vocabulary.rules if isinstance(vocabulary, Vocabulary) else None
+        self._longest = self._rules.max_input_chars_per_word if self._rules else 0
+        self._chunks = re.compile(rf"(?<!\S)\S{{{self._longest + 1},}}")
         self._characters, self._long = 0, []
 
     def look_at(self, text):
         """Counts the characters of a text, or of a tuple, list or dict with texts in it."""
-        if self._rules:
-            longest = self._rules.max_input_chars_per_word
-            for chunk in itertools.chain.from_iterable(map(str.split, _texts(text))):
-                self._characters += len(chunk)
-                if len(chunk) > longest:
-                    lengths = map(len, split_words(chunk, **self._rules.splitting))
-                    self._long += [length for length in lengths if length > longest]
+        for part in _texts(text) if self._rules else ():
+            self._characters += len(part) - part.count(" ")
+            for chunk in self._chunks.findall(part):
+                lengths = map(len, split_words(chunk, **self._rules.splitting))
+                self._long += [length for length in lengths if length > self._longest]
 
     def say(self):
         """Warns, after the last text, of more than one of twenty characters."""
         if sum(self._long) * _SOME > self._characters:
             warn_once(
-                f"{self._source}: {len(self._long):,} words of more than "
-                f"{self._rules.max_input_chars_per_word} characters are {self._unknown}, "
-                f"{100 * sum(self._long) / self._characters:.0f}% of the text. {WITH_BLANKS}."
+                f"{self._source}: {len(self._long):,} words of more than {self._longest} characters are "
+                f"{self._unknown}, {100 * sum(self._long) / self._characters:.0f}% of the text. "
+                f"{WITH_BLANKS}."
             )
 
 
