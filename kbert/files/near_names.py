@@ -30,8 +30,8 @@ def did_you_mean(name: str, names: Iterable[str], nearness: float = 0.75) -> str
     near = nearest_name(name, names, nearness)
     if near and _composed(near) == _composed(name):
         return (
-            f" {near!r} has the same letters, but one of both in Unicode's form NFD, as macOS writes names; "
-            "write both in NFC: unicodedata.normalize('NFC', name)."
+            f" {near!r} has the same letters in another form of Unicode, such as NFD, in which macOS writes "
+            "names; write both in NFC: unicodedata.normalize('NFC', name)."
         )
     return f" Did you mean {near!r}?" if near else ""
 

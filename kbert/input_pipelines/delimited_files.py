@@ -409,7 +409,8 @@ def delimited_records(
             short.append(number)
         else:
             problems.add(_wrong_number(where, cells, header))
-            problems.add_hint(_hint(cells, layout) if with_labels or _is_cut(cells) else _TEXTS_ALONE)
+            are_texts = dataset.column_names and not (with_labels or _is_cut(cells))
+            problems.add_hint(_TEXTS_ALONE if are_texts else _hint(cells, layout))
             problems.add_hint(
                 f"A carriage return alone ends a row. {_IN_TEXTS}" if problems.split_lines else ""
             )

@@ -34,8 +34,10 @@ _WORDS = (
 _NO_WORD = rf"[{_SPACES}{DROPPED}\p{{Mn}}]*"
 # What is put between words, and what stands for it where a text has it. BERT drops both.
 _CUT, _INSTEAD_OF_CUT = "\x1e", "\x1f"
-# Germany's and Germany 's are two words, as in the Penn Treebank.
-_ENDING = rf"([‘'’]){_CUT}?((?:[sSmMdD]|[rR][eE]|[vV][eE]|[lL][lL])\p{{Cf}}*){_CUT}"
+# Germany's and Germany 's are two words, as in the Penn Treebank; and Moody's/S&P is four.
+_LETTERS_OF_ENDINGS = r"(?:[sSmMdD]|[rR][eE]|[vV][eE]|[lL][lL])\p{Cf}*"
+_ENDING = rf"([‘'’]){_CUT}?({_LETTERS_OF_ENDINGS}){_CUT}"
+_ENDING_INSIDE = rf"([‘'’]{_LETTERS_OF_ENDINGS})([-./&_@*+=:])"
 
 
 class TextWords(NamedTuple):
@@ -67,6 +69,7 @@ def find_words(texts: tf.Tensor) -> TextWords:
     texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="ignore")
     safe = tf.strings.regex_replace(texts, _CUT, _INSTEAD_OF_CUT)
     cut = tf.strings.regex_replace(safe, f"[{_SPACES}]+|{'|'.join(_WORDS)}", rf"\0{_CUT}")
+    cut = tf.strings.regex_replace(cut, _ENDING_INSIDE, rf"{_CUT}\1{_CUT}\2{_CUT}")
     cut = tf.strings.regex_replace(cut, _ENDING, rf"{_CUT}\1\2{_CUT}")
     parts = tf.strings.split(cut, _CUT)  # words and white space: all that the text is made of
     lengths = parts.with_flat_values(tf.strings.length(parts.flat_values, unit="UTF8_CHAR"))

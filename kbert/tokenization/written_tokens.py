@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from kbert.cli.warn_once import warn_once
 from kbert.tokenization.base_vocabulary import BaseVocabulary
+from kbert.tokenization.character_classes import IDEOGRAPHS, in_python
 from kbert.tokenization.python.word_splitter import split_words
 from kbert.tokenization.vocabulary import Vocabulary
 
@@ -54,16 +55,24 @@ class LettersApart:
 
     def __init__(self, vocabulary: BaseVocabulary, source):
         self._source, self._total, self._apart = source, 0, 0
-        self._matters = (
-            isinstance(vocabulary, Vocabulary)
-            and not vocabulary.rules.strip_accents
-            and sum(map(_is_apart, vocabulary.tokens)) * _FEW < len(vocabulary)
-        )
+        is_read = isinstance(vocabulary, Vocabulary) and not vocabulary.rules.strip_accents
+        tokens = vocabulary.tokens if is_read else ()
+        # Characters that tokens have though NFC writes others.
+        known = (ord(one) for one in {*"".join(tokens)} if not unicodedata.is_normalized("NFC", one))
+        self._known = dict.fromkeys(known, "0")
+        self._matters = is_read and sum(map(self._is_apart, tokens)) * _FEW < len(vocabulary)
 
     def look_at(self, text):
         """Counts a text, or a tuple, list or dict with texts in it."""
         self._total += 1
-        self._apart += self._matters and any(map(_is_apart, _texts(text)))
+        self._apart += self._matters and any(map(self._is_apart, _texts(text)))
+
+    def _is_apart(self, text):
+        """Whether NFC has other characters; another order of marks, as Arabic is typed, changes little."""
+        if unicodedata.is_normalized("NFC", text):
+            return False
+        text = text.translate(self._known)
+        return sorted(text) != sorted(unicodedata.normalize("NFC", text))
 
     def say(self):
         """Warns, after the last text, of more than one of a hundred."""
@@ -88,7 +97,8 @@ class LongWords:
         self._source, self._unknown = source, vocabulary.special_tokens.unk
         self._rules = vocabulary.rules if isinstance(vocabulary, Vocabulary) else None
         self._longest = self._rules.max_input_chars_per_word if self._rules else 0
-        self._chunks = re.compile(rf"(?<!\S)\S{{{self._longest + 1},}}")
+        ends = r"\s" + (in_python(IDEOGRAPHS) if self._rules and self._rules.tokenize_chinese_chars else "")
+        self._chunks = re.compile(rf"(?<![^{ends}])[^{ends}]{{{self._longest + 1},}}")
         self._characters, self._long = 0, []
 
     def look_at(self, text):
@@ -107,13 +117,6 @@ class LongWords:
                 f"{self._unknown}, {100 * sum(self._long) / self._characters:.0f}% of the text. "
                 f"{WITH_BLANKS}."
             )
-
-
-def _is_apart(text):
-    """Whether NFC has other characters; another order of marks, as Arabic is typed, changes little."""
-    return not unicodedata.is_normalized("NFC", text) and sorted(text) != sorted(
-        unicodedata.normalize("NFC", text)
-    )
 
 
 def _texts(value) -> Iterator[str]:
