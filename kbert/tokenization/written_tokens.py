@@ -58,7 +58,7 @@ class LettersApart:
         is_read = isinstance(vocabulary, Vocabulary) and not vocabulary.rules.strip_accents
         tokens = vocabulary.tokens if is_read else ()
         # Characters that tokens have though NFC writes others.
-        known = (ord(one) for one in {*"".join(tokens)} if not unicodedata.is_normalized("NFC", one))
+        known = (ord(char) for char in {*"".join(tokens)} if not unicodedata.is_normalized("NFC", char))
         self._known = dict.fromkeys(known, "0")
         self._matters = is_read and sum(map(self._is_apart, tokens)) * _FEW < len(vocabulary)
 
