@@ -191,11 +191,7 @@ def _by_table_names(tensors, report) -> tuple[Stored, int | None]:
         if name.startswith(f"{MASKED_LM.name}/") and _MLM.search(object_path):
             report.left_over.append((key, "the masked-LM head (.mlm) that an encoder of TF Hub carries"))
             continue
-        if name in stored.tensors:
-            raise ValueError(
-                f"{report.path}: {shown_name(key)} and {shown_name(stored.original(name))} are both {name}; "
-                "give a checkpoint of one model."
-            )
+        _require_one(stored, name, key, report)
         if name.endswith("self_attention/query/kernel") and len(tensor.shape) == 3:
             num_attention_heads = tensor.shape[1]
         stored.tensors[name], stored.originals[name] = join_attention_heads(name, tensor), key
@@ -210,6 +206,15 @@ def _by_table_names(tensors, report) -> tuple[Stored, int | None]:
         stored.tensors[encoders] = stored.tensors.pop(name)
         stored.originals[encoders] = stored.originals.pop(name)
     return stored, num_attention_heads
+
+
+def _require_one(stored, name, key, report):
+    """Raises ValueError for a second tensor of a name."""
+    if name in stored.tensors:
+        raise ValueError(
+            f"{report.path}: {shown_name(key)} and {shown_name(stored.original(name))} are both {name}; "
+            "give a checkpoint of one model."
+        )
 
 
 def _name_old_head(stored, keys, full_names, report):
@@ -240,6 +245,7 @@ def _name_old_head(stored, keys, full_names, report):
         )
     for name in [name for name in stored.tensors if name.startswith(_OLD_HEAD)]:
         own = name.replace(_OLD_HEAD, f"{head}/logits/")
+        _require_one(stored, own, stored.originals[name], report)
         stored.tensors[own] = stored.tensors.pop(name)
         stored.originals[own] = stored.originals.pop(name)
 

@@ -10,13 +10,14 @@ from pathlib import Path
 
 from kbert.checkpoints.bert_config_file import CONFIG_FILE
 from kbert.checkpoints.report import Report
-from kbert.config import EncoderConfig
+from kbert.config import ACTIVATIONS, EncoderConfig
 
 _PARAM = re.compile(r"^\s*(norm_first|hidden_activation|mlm_activation):\s*['\"]?(\w+)", re.MULTILINE)
 _CLASS_NAMES = re.compile(r"^\s*class_names: \[(.*?)\]$", re.MULTILINE | re.DOTALL)
-# YAML's three forms of a text: in '...', where '' is one mark; in "...", where others than ASCII are escaped.
-_CLASS_NAME = re.compile(r"""'((?:[^']|'')*)'|"([^"]*)"|([^\s,'"][^,]*)""")
-_ESCAPE = re.compile(r"\\(?:x([0-9A-F]{2})|u([0-9A-F]{4}))")
+# YAML's three forms of a text: in '...', where '' is one mark; in "...", where others than ASCII, and the
+# marks " and \ themselves, are escaped.
+_CLASS_NAME = re.compile(r"""'((?:[^']|'')*)'|"((?:[^"\\]|\\.)*)"|([^\s,'"][^,]*)""")
+_ESCAPE = re.compile(r"""\\(?:x([0-9A-F]{2})|u([0-9A-F]{4})|U([0-9A-F]{8})|(["\\]))""")
 
 
 class Params:
@@ -64,9 +65,17 @@ class Params:
         """The config with the activation of a masked-LM head, unless bert_config.json says it."""
         if config.masked_lm_hidden_act:
             return config
-        if act := dict(_PARAM.findall(self._text)).get("mlm_activation", "").replace("null", "linear"):
+        act = dict(_PARAM.findall(self._text)).get("mlm_activation", "").lower().replace("null", "linear")
+        if act in ACTIVATIONS:
             report.note(f"the masked-LM head's activation is {act}, from {self._path}")
             return dataclasses.replace(config, masked_lm_hidden_act=None if act == config.hidden_act else act)
+        if act:
+            report.conflict(
+                "mlm_activation",
+                f"{self._path} says mlm_activation: {act}, but kbert has {', '.join(ACTIVATIONS)}; the "
+                f"encoder's ({config.hidden_act}) would be taken",
+            )
+            return config
         report.note(
             "no file says the activation of the masked-LM head: it is the encoder's; BertPretrainerV2 "
             f'without mlm_activation has none: then add "masked_lm_hidden_act": "linear" to {CONFIG_FILE}'
@@ -75,4 +84,4 @@ class Params:
 
 
 def _character(escaped):
-    return chr(int(escaped[1] or escaped[2], 16))
+    return escaped[4] or chr(int(escaped[1] or escaped[2] or escaped[3], 16))

@@ -24,15 +24,16 @@ _NAME = re.compile(r"[^\W\d]\w*")
 _NAMES = re.compile(r"[^\W\d][\w\-/():#.]*( [\w\-/():#.]+){0,2}(?<![.:])")  # a few words
 _LONGEST = 30  # characters of a name
 _FEW_ROWS = 20  # of which any may have a label and a text of one word alone
-_ADVICE = "take the line out, or leave out dataset.column_names, which is for files without one"
+_ADVICE = "take the line out, or leave out dataset.column_names, which is for files without one."
+_IF_A_ROW = " If it is a row, list all labels in dataset.labels."
 
 
 def names_columns(cells: Sequence[str], dataset: DatasetConfig) -> bool:
     """Whether the first row of a file that is to be answered, of a run whose files have no header, is one:
-    names of columns alone, among them exactly that of a text, and no label."""
+    names of columns alone, among them that of a text, in any case, and no label."""
     cells = [_bare(cell) for cell in cells]
-    texts = {*dataset.text_columns, "text", "text_pair"}
-    named = not texts.isdisjoint(cells) and {*dataset.labels}.isdisjoint(cells)
+    texts = {name.lower() for name in (*dataset.text_columns, "text", "text_pair")}
+    named = not texts.isdisjoint(map(str.lower, cells)) and {*dataset.labels}.isdisjoint(cells)
     return named and all(map(_is_name, filter(None, cells)))
 
 
@@ -62,20 +63,34 @@ class Headers:
 
     def refuse(self, record: dict, where: str, is_first: bool):
         """Raises ValueError for a row whose cells are heads; `is_first` of a file without a header, where
-        they need not be those of its columns."""
-        heads = self._heads if self._dataset.label in record else self._text_heads
+        they need not be those of its columns. A row with one of `dataset.labels` is none."""
+        has_label, label = self._dataset.label in record, record.get(self._dataset.label)
+        if isinstance(label, str) and label in self._dataset.labels:
+            return
+        heads, way_on = (self._heads, _IF_A_ROW) if has_label else (self._text_heads, "")
         if heads and all(_is_head(record.get(column), names) for column, names in heads):
-            advice = _ADVICE if self._dataset.column_names else "take the line out"
+            advice = _ADVICE if self._dataset.column_names else "take the line out."
             shown = ", ".join(repr(record[column]) for column, _ in heads)
-            raise ValueError(f"{where} repeats the header ({shown}); {advice}.")
+            raise ValueError(f"{where} repeats the header ({shown}); {advice}{way_on}")
         if is_first and self._are_usual_heads(record):
-            shown = ", ".join(map(repr, record.values()))[:200]
-            raise ValueError(f"{where} looks like a header ({shown}); {_ADVICE}.")
+            raise ValueError(f"{where} looks like a header ({_shown(record)}); {_ADVICE}{way_on}")
+
+    def refuse_names(self, record: dict, where: str):
+        """Raises ValueError for the first row of a file without a header whose labels are not read, where all
+        cells are names, one is a usual head, and that of the label none of `dataset.labels`."""
+        label, cells = record.get(self._dataset.label), [cell for cell in record.values() if _bare(cell)]
+        if not _is_name(label) or label in self._dataset.labels or not all(map(_is_name, cells)):
+            return
+        if any(_is_usual_head(cell, _OF_TEXTS | _OF_LABELS) for cell in cells):
+            raise ValueError(
+                f"{where} looks like a header ({_shown(record)}); call the column of the texts "
+                f"{self._dataset.text!r}, or take the line out. If it is a row, leave its label empty."
+            )
 
     def _are_usual_heads(self, record):
         """Whether two of text, second text and label are usual heads, or text and label the other's."""
         label = record.get(self._dataset.label)
-        if isinstance(label, str) and (label in self._dataset.labels or as_number(label) is not None):
+        if isinstance(label, str) and as_number(label) is not None:
             return False
         pair = (self._dataset.text, self._dataset.text_pair)
         texts = [_is_usual_head(record.get(column), _OF_TEXTS) for column in pair if column]
@@ -94,25 +109,31 @@ class Headers:
         if self._is_sure or all(_is_name(cell) for cell in record.values() if _bare(cell)):
             self._doubted, self._is_word = _bare(label), bool(_NAME.fullmatch(_bare(text)))
             self._why = (
-                f"{where} looks like a header ({text!r}, {label!r}): no other row has its label; {_ADVICE}. "
-                "If it is a row, list all labels in dataset.labels."
+                f"{where} looks like a header ({text!r}, {label!r}): no other row has its label; "
+                f"{_ADVICE}{_IF_A_ROW}"
             )
 
     def look_at(self, label, text):
         """Tells by another row: the first is one as well where this has its label, or, without a usual head,
-        a text of a word or a few as it has."""
+        a text as it has: of a word, or of a few, which any text may have whose label is no number."""
         if self._doubted is None:
             return
         if re.search(rf"(?<!\w){re.escape(self._doubted)}(?!\w)", str(label)):
             self._doubted = None
-        elif not self._is_sure and _is_name(text):
-            if _NAME.fullmatch(_bare(text)) or not self._is_word:
+        elif not self._is_sure and self._is_word:
+            if _is_name(text) and _NAME.fullmatch(_bare(text)):
                 self._doubted = None
+        elif not self._is_sure and (_is_name(text) or as_number(str(label)) is None):
+            self._doubted = None
 
     def say(self, number: int):
         """Raises ValueError where the first of so many rows looks like a header, and none tells otherwise."""
         if self._doubted is not None and number >= _FEW_ROWS:
             raise ValueError(self._why)
+
+
+def _shown(record):
+    return ", ".join(map(repr, record.values()))[:200]
 
 
 def _bare(cell):

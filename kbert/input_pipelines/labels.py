@@ -100,6 +100,7 @@ class RowLabels:
         if self._read_label is None:
             if is_first:
                 self._headers.refuse(record, where, is_first)
+                self._headers.refuse_names(record, where)
             return None
         if self._has_answers:
             require_accepted(record, where)

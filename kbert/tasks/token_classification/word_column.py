@@ -46,7 +46,8 @@ def _more_than_words(words):
     placed = [_PLACED.fullmatch(word) for word in words]
     positions = [int(match[1]) for match in placed if match]
     are_all = len(positions) == len(words) and positions[0] == 0 < max(positions)
-    if are_all and _count_up([[position] for position in positions]):
+    are_numbers = all(map(_NUMBER.fullmatch, words))  # 100, 101
+    if are_all and not are_numbers and _count_up([[position] for position in positions]):
         return (
             f"each character has its place in its word behind it, as {words[0]!r} and "
             rf"{words[1]!r}; take it away: sed -E 's/^(.)[0-9]+/\1/'"
@@ -55,14 +56,18 @@ def _more_than_words(words):
 
 
 def _no_words(sentences, words, num_columns):
-    """What a column is that holds no words; "" for one that may."""
+    """What a column is that holds no words; "" for one that may. Without tags, any of several columns may
+    hold the words."""
+    if num_columns < 2:
+        return ""
     pairs = itertools.chain.from_iterable(map(itertools.pairwise, (each.words for each in sentences)))
     repeats = [word == before for before, word in pairs]
     is_same = all(repeats) and len(repeats) >= _REPEATED
     tags = [tag for sentence in sentences for tag in sentence.tags]
-    if all(map(is_tag, words)) and not all(map(is_tag, tags)) and (is_same or {*words} != {OUTSIDE}):
+    are_tagged = tags and all(map(is_tag, tags))
+    if all(map(is_tag, words)) and not are_tagged and (is_same or {*words} != {OUTSIDE}):
         return "holds tags"
-    if num_columns < 3:  # where else should the words be?
+    if tags and num_columns < 3:  # where else should the words be?
         return ""
     if len(words) > 1 and all(map(_NUMBER.fullmatch, words)):
         numbers = [[*map(int, sentence.words)] for sentence in sentences]

@@ -295,7 +295,9 @@ def test_the_pooler_of_a_heads_own_stands_in_for_the_encoders(tmp_path, head, fu
     assert ("the head has a pooler of its own" in dict(checkpoint.report.left_over).values()) is has_pooler
 
 
-@pytest.mark.parametrize("names", [("B-PER", "it's, so", "B-Ü"), ("O", "on", "B-人名")])
+@pytest.mark.parametrize(
+    "names", [("B-PER", "it's, so", "B-Ü"), ("O", "on", "B-人名"), ("😀", 'a "b"', "\\u")]
+)
 def test_the_names_of_a_taggers_labels_are_those_of_its_training(tmp_path, names):
     """As Model Garden's train.py writes them: PyYAML's flow style, in lines of 80 characters."""
     kernel, bias = np.full((8, 3), 0.5, np.float32), np.zeros(3, np.float32)
@@ -307,6 +309,7 @@ def test_the_names_of_a_taggers_labels_are_those_of_its_training(tmp_path, names
     assert checkpoint.labels == ("a", "b", "c") and not checkpoint.is_numbered  # kbert's own key comes first
     foreign_files.edit(folder / "bert_config.json", labels=[])
     lists = {"B-PER": """[B-PER, 'it''s, so',\n    "B-\\xDC"]""", "O": """[O, 'on', "B-\\u4EBA\\u540D"]"""}
+    lists["😀"] = r"""["\U0001F600", "a \"b\"", "\\u"]"""
     params = folder / "params.yaml"
     params.write_text(f"task:\n  class_names: {lists[names[0]]}\n  model:\n    norm_first: false\n")
     checkpoint = read_checkpoint(folder)
@@ -320,14 +323,24 @@ def test_the_names_of_a_taggers_labels_are_those_of_its_training(tmp_path, names
 
 @pytest.mark.parametrize(
     ("act", "own", "expected"),
-    [("relu", None, "relu"), ("gelu", None, None), ("null", None, "linear"), ("relu", "linear", "linear")],
+    [
+        ("relu", None, "relu"),
+        ("GELU", None, None),
+        ("null", None, "linear"),
+        ("relu", "linear", "linear"),
+        ("swish", None, None),
+    ],
 )
 def test_the_activation_of_a_masked_lm_head_is_that_of_its_training(tmp_path, act, own, expected):
     named, heads = foreign_files.model_garden_names(MASKED_LM), head_of_masked_lm(MASKED_LM, "masked_lm")
     said = {"masked_lm_hidden_act": own} if own else {}
     folder = foreign_files.write_model_garden(tmp_path / "m", named, heads, **said)
     (folder / "params.yaml").write_text(f"task:\n  model:\n    mlm_activation: {act}\n")
-    assert read_checkpoint(folder).encoder.masked_lm_hidden_act == expected
+    if act == "swish":
+        with pytest.raises(ValueError, match="params.yaml says mlm_activation: swish, .*=mlm_activation"):
+            read_checkpoint(folder)
+    checkpoint = read_checkpoint(folder, allow_unmatched="mlm_activation")
+    assert checkpoint.encoder.masked_lm_hidden_act == expected
 
 
 NESTED = "model/layer_with_weights-1/layer_with_weights-0"
@@ -389,6 +402,17 @@ def test_heads_of_one_layer_are_told_by_what_was_trained(
     np.testing.assert_array_equal(found.read(), kernel)
     is_open = not is_trained("transformer/layer_0/output/kernel") and task != "pretraining"
     assert ("no optimizer's slots tell which it is" in caplog.text) is is_open
+
+
+def test_a_head_of_ones_own_beside_another_is_refused(tmp_path):
+    """One of them was taken."""
+    kernel, bias = np.full((8, 2), 0.5, np.float32), np.zeros(2, np.float32)
+    heads = dense("model/layer_with_weights-1", "output", kernel, bias)
+    heads |= dense("model/layer_with_weights-2/out_proj", "sentence_prediction/logits", kernel, bias)
+    named = foreign_files.model_garden_names(ENCODER)
+    folder = foreign_files.write_model_garden(tmp_path / "m", named, heads)
+    with pytest.raises(ValueError, match="are both classification/logits/.*; give a checkpoint of one model"):
+        read_checkpoint(folder)
 
 
 @pytest.mark.parametrize(

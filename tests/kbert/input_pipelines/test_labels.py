@@ -448,6 +448,12 @@ def test_a_header_of_names(tmp_path):
         path.write_text(f"{header}\n{rows}")
         with pytest.raises(ValueError, match="line 1 looks like a header"):
             completed(path, **named)
+    for header in ("article,topic", "review,sentiment", "text,label"):
+        path.write_text(f"{header}\n{rows}")
+        with pytest.raises(ValueError, match=r"line 1 .*header.*If it is a row, list all labels in dataset"):
+            completed(path, **named)
+        labels = ("F", "M", header.split(",")[1])
+        assert completed(path, **named, labels=labels) == labels
 
 
 @pytest.mark.parametrize(("first", "row"), [
@@ -459,6 +465,9 @@ def test_a_header_of_names(tmp_path):
     ("7,seven", "8,eight"),
     ("one,1", "two,2"),
     ("Is it a review,topic name", "no,b"),
+    ("good morning,greeting", "a question,faq"),
+    ("good morning,greeting", "What is it?,faq"),
+    ("great product,quality", "It came too late.,delivery"),
 ])  # fmt: skip
 def test_a_first_row_is_no_header_that_is_like_others(tmp_path, first, row):
     path, named = tmp_path / "rows.csv", {"column_names": ("text", "label")}

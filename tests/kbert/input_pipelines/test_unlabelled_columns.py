@@ -135,18 +135,33 @@ def test_lines_of_standard_input_are_no_file_with_a_header():
     assert [*with_checked_texts(iter(lines), "standard input", dataset, files)] == lines
 
 
-@pytest.mark.parametrize("header", ["Label,Text", "Class Index,Title", "label (0/1),review"])
-def test_a_header_of_other_names_is_no_row(tmp_path, header):
+@pytest.mark.parametrize(
+    ("header", "why"),
+    [
+        ("Label,Text", "Did you mean 'Text'"),
+        ("Text,idx", "Did you mean 'Text'"),  # the ids were answered
+        ("sentence,idx", "like a header .*; call the column of the texts 'text', .* its label empty"),
+        ("idx,Review Text", "looks like a header"),
+        ("Class Index,Title", "looks like a header"),
+        ("label (0/1),review", "looks like a header"),
+    ],
+)
+def test_a_header_of_other_names_is_no_row(tmp_path, header, why):
+    dataset = DatasetConfig(column_names=("label", "text"), labels=("ham", "spam"))
     path = write_csv(tmp_path / "a.csv", header.split(","), [("ham", "one")])
-    with pytest.raises(ValueError, match="line 1 (looks like a|repeats the) header"):
-        list(examples_from_columns(path, INPUTS, DatasetConfig(column_names=("label", "text"))))
+    with pytest.raises(ValueError, match=why):
+        list(examples_from_columns(path, INPUTS, dataset))
+    for row in ("ham,question", ",question", "7,question", "idx,hello you"):
+        path.write_text(f"{row}\n")
+        assert list(examples_from_columns(path, INPUTS, dataset)) == [{"text": row.split(",")[1]}]
 
 
 def test_a_header_of_pairs_is_no_row(tmp_path):
     dataset = DatasetConfig(text="title", text_pair="body", column_names=("label", "title", "body"))
-    path = write_csv(tmp_path / "a.csv", ("n", "Title", "Description"), [("1", "a", "b")])
-    with pytest.raises(ValueError, match="line 1 looks like a header .'n', 'Title', 'Description'"):
-        list(examples_from_columns(path, INPUTS, dataset))
+    for text, why in (("Headline", "line 1 looks like a header .'n', 'Head"), ("Title", "mean 'Title'")):
+        path = write_csv(tmp_path / "a.csv", ("n", text, "Description"), [("1", "a", "b")])
+        with pytest.raises(ValueError, match=why):
+            list(examples_from_columns(path, INPUTS, dataset))
     path = write_csv(tmp_path / "b.csv", ("3.5", "question", "answer"), [("1", "a", "b")])
     assert len(list(examples_from_columns(path, INPUTS, dataset))) == 2, "words that are compared"
 

@@ -371,14 +371,25 @@ OF_DOCUMENTS = "".join(f"bc/cctv_0000 {n % 6} {word} O\n" for n, word in enumera
 )
 @pytest.mark.parametrize("scheme", ["auto", "none"])
 def test_a_first_column_that_holds_no_words(tmp_path, content, what, scheme):
-    with pytest.raises(ValueError, match=f"the first column {what}, but it is read as the word"):
-        read(write(tmp_path, content), tag_scheme=scheme)
+    path, dataset = write(tmp_path, content), DatasetConfig(tag_scheme=scheme)
+    for with_labels in (True, False):
+        with pytest.raises(ValueError, match=f"the first column {what}, but it is read as the word"):
+            list(read_tagged_sentences(path, dataset, with_labels=with_labels))
+
+
+def test_columns_without_tags_hold_words(tmp_path):
+    for content, words in (("S-Bahn\n", "S-Bahn"), ("1\n2\n", "1 2"), ("2019 CD\n7 CD\n", "2019 7")):
+        [sentence] = read_tagged_sentences(write(tmp_path, content), DatasetConfig(), with_labels=False)
+        assert " ".join(sentence.words) == words
+    with pytest.raises(ValueError, match="the first column numbers the words"):
+        list(read_tagged_sentences(write(tmp_path, "1\tEU\n2\tsaid\n"), DatasetConfig(), with_labels=False))
 
 
 @pytest.mark.parametrize(
     "content",
     [
         "1 CD O\n\nMay NNP O\n1 CD O\n",
+        "100 B-DATE\n101 I-DATE\n",
         "2019 CD B-DATE\n2020 CD B-DATE\n\n7 CD O\n1 CD O\n",
         "1 B-PHONE\n2 I-PHONE\n\n1 B-PHONE\n2 I-PHONE\n",  # where else should the words be?
         "no UH O\nno UH O\nno UH O\n\nyes UH O\nyes UH O\n",
