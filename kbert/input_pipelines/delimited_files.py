@@ -39,7 +39,7 @@ _IN_TEXTS = (
     "If one stands in a text, write a blank for it or put the text in quotation marks, as pandas does with "
     "to_csv(quoting=csv.QUOTE_ALL)."
 )
-_TEXTS_ALONE = "A file with a text in each line, and no columns, has another ending, such as .txt."
+TEXTS_ALONE = "A file with a text in each line, and no columns, has another ending, such as .txt."
 _GET_AGAIN = "get the texts again, or fix them, for example with ftfy"
 _DAMAGES: dict[Callable[[str], object], str] = {
     is_misread: "look as if UTF-8 had been read as another encoding and saved, as {shown!r}; get the texts "
@@ -410,7 +410,7 @@ def delimited_records(
         else:
             problems.add(_wrong_number(where, cells, header))
             are_texts = dataset.column_names and not (with_labels or _is_cut(cells))
-            problems.add_hint(_TEXTS_ALONE if are_texts else _hint(cells, layout))
+            problems.add_hint(TEXTS_ALONE if are_texts else _hint(cells, layout))
             problems.add_hint(
                 f"A carriage return alone ends a row. {_IN_TEXTS}" if problems.split_lines else ""
             )

@@ -173,7 +173,8 @@ def stream_examples(
             except ValueError as error:
                 problems.add(error)
             if not problems:
-                splits.count(record)
+                if with_labels:
+                    splits.count(record)
                 yield example
             elif problems.is_full:
                 break

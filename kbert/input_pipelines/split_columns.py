@@ -8,6 +8,7 @@ from kbert.cli.warn_once import warn_once
 _NAMES = {"split", "data_split", "dataset_split", "partition", "subset", "set", "semeval_set", "fold"}
 _TRAINING = {"train", "training"}
 _HELD_OUT = {"dev", "test", "testing", "trial", "val", "valid", "validation", "eval"}
+_SPLITS = _TRAINING | _HELD_OUT
 
 
 def split_columns(names) -> list[str]:
@@ -34,7 +35,7 @@ class SplitCounter:
             self._columns = split_columns(record.keys() - self._read)
         for column in self._columns:
             split = str(record.get(column)).strip()
-            if split.lower() in _TRAINING | _HELD_OUT:
+            if split.lower() in _SPLITS:
                 self._counts[column, split] += 1
 
     def say(self):

@@ -20,6 +20,7 @@ from kbert.files.file_format import DELIMITED, FORMATS, format_by_name
 from kbert.files.near_names import did_you_mean, near_names
 from kbert.files.text_file import bounded_lines, decoded_lines, read_lines
 from kbert.input_pipelines.data_in_memory import column_names, is_missing, read_rows
+from kbert.input_pipelines.delimited_files import TEXTS_ALONE
 from kbert.input_pipelines.file_problems import MOST_ROWS, FileProblems
 from kbert.input_pipelines.header_rows import names_columns
 from kbert.input_pipelines.json_rows import NotLines, parse_object
@@ -334,7 +335,7 @@ def _read_records(path, dataset, inputs, columns=()):
     return stream_records(path, dataset, columns, with_labels=False, optional=_known(dataset, inputs))
 
 
-_LINES_ADVICE = " A file with a text in each line, and no columns, has another ending, such as .txt."
+_LINES_ADVICE = f" {TEXTS_ALONE}"
 
 
 def _find_columns(header, file, inputs, dataset, advice="") -> dict[str, str | tuple[str, ...]]:

@@ -17,7 +17,8 @@ _LETTER = f"[^{_SPACES}{IDEOGRAPHS}{_MARKS}]"  # digits, accents and control cha
 _RUN = rf"(?:\p{{Nd}}+(?:[,٬٫]\p{{Nd}}+)+{_LETTER}*|{_LETTER}+)"  # a comma holds numbers together: 3,000
 # Behind these a word goes on: O'Brien, Ankara'da, col·lecció; the last three are Armenian marks of questions
 # and stress. So it does before a Hebrew letter behind the signs of abbreviations (Unicode's annex 29).
-_JOINING = r"-\x{2010}\x{2011}./:&_@*+=\x{B7}‘'’\x{55B}\x{55C}\x{55E}"
+_BETWEEN_WORDS = r"-\x{2010}\x{2011}./:&_@*+="
+_JOINING = rf"{_BETWEEN_WORDS}\x{{B7}}‘'’\x{{55B}}\x{{55C}}\x{{55E}}"
 _HEBREW_SIGN = r"[\"\x{5F3}\x{5F4}][\x{5D0}-\x{5EA}]"
 # The first that fits is taken, and is as long as it can be.
 _WORDS = (
@@ -37,7 +38,7 @@ _CUT, _INSTEAD_OF_CUT = "\x1e", "\x1f"
 # Germany's and Germany 's are two words, as in the Penn Treebank; and Moody's/S&P is four.
 _LETTERS_OF_ENDINGS = r"(?:[sSmMdD]|[rR][eE]|[vV][eE]|[lL][lL])\p{Cf}*"
 _ENDING = rf"([‘'’]){_CUT}?({_LETTERS_OF_ENDINGS}){_CUT}"
-_ENDING_INSIDE = rf"([‘'’]{_LETTERS_OF_ENDINGS})([-./&_@*+=:])"
+_ENDING_INSIDE = rf"([‘'’]{_LETTERS_OF_ENDINGS})([{_BETWEEN_WORDS}])"
 
 
 class TextWords(NamedTuple):

@@ -157,10 +157,15 @@ def download(name: str) -> Path:
             f"downloaded ({why}); {mend}, or give a folder.{near} {_WITHOUT_HUB}"
         ) from None
     except (OSError, errors.HfHubHTTPError) as error:
-        no_room = getattr(error, "errno", None) in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC)
+        is_unwritable = getattr(error, "errno", None) in (
+            errno.EACCES,
+            errno.EPERM,
+            errno.EROFS,
+            errno.ENOSPC,
+        )
         mend = (
             f"the cache is {cache_folder()}: set HF_HOME to a folder that can be written"
-            if no_room
+            if is_unwritable
             else "try again"
         )
         raise ValueError(

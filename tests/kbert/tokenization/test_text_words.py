@@ -25,6 +25,7 @@ def words_of(text):
         ("Germany's we'll O'Brien don't", ["Germany", "'s", "we", "'ll", "O'Brien", "don't"]),
         ("it's. it‘s IT'S wouldn't've 1990's", "it 's . it ‘s IT 'S wouldn't 've 1990 's".split()),
         ("he's/she's Moody's/S&P T's&C's", "he 's / she 's Moody 's / S&P T 's & C 's".split()),
+        ("York's\u2011based", ["York", "'s", "\u2011", "based"]),
         ("York's-based it's.Then 's-Hertogenbosch", "York 's - based it 's . Then ' s-Hertogenbosch".split()),
         ("Ankara'da 1919’da Ankara'sı Türkiye'dü", ["Ankara'da", "1919’da", "Ankara'sı", "Türkiye'dü"]),
         ("İzmir'li A.B.D.'de so'm yo'l o‘zbek l'été", "İzmir'li A.B.D.'de so 'm yo'l o‘zbek l'été".split()),
