@@ -62,7 +62,6 @@ def export_savedmodel(
     precision: Literal["float32", "bfloat16"] = "float32",
     min_server_version: str | None = None,
     measure: bool = False,
-    attention: bool = False,
     text_ops: TextOps = "tf_text",
     dimensions: Annotated[int, Bounds(1)] | None = None,
 ) -> dict:
@@ -78,8 +77,6 @@ def export_savedmodel(
         know every op; by default 2.12.
       measure: measure milliseconds, memory and the time of warming up for the card, in another process: with
         a large model on few cores it takes minutes.
-      attention: add a signature with the attention of each token of a text, for programs; `kbert attention`
-        draws a page of it without an export.
       text_ops: whose ops tokenize: TF-Text's, which are faster, or TensorFlow's core, which load everywhere.
       dimensions: of models of vectors, how many numbers of each to give, the first ones; these have length 1
         where whole vectors do. By default all.
@@ -101,7 +98,7 @@ def export_savedmodel(
     releases_from(min_server_version)
 
     with activity("reading the model"):
-        model = serving_model.ServingModel(source, precision, attention, dimensions)
+        model = serving_model.ServingModel(source, precision, dimensions)
         name = served_name(base)
     _warn_of_prompts(model)
     if text_ops == "core" and model.loaded.vocabulary.kind == "sentencepiece":

@@ -7,9 +7,7 @@ from kbert.config.pooling_config import require_dimensions
 from kbert.inference import answering_encoder
 from kbert.inference.loaded_model import LoadedModel
 from kbert.inference.loading import open_model
-from kbert.late_tensorflow import tf
 from kbert.runs.run_directory import RunDirectory
-from kbert.tasks.signatures.attention_signature import attention_signatures
 
 from . import saved_model
 
@@ -23,8 +21,6 @@ class ServingModel:
     Args:
       source: a `LoadedModel` whose task answers texts, or what `open_model` makes one of.
       precision: "float32" or "bfloat16", see `AnsweringEncoder`.
-      attention: whether there are signatures that tell what each token attends to, see
-        `attention_signatures`.
       dimensions: how many numbers of each vector of a text its signatures give; None for all.
 
     Attributes:
@@ -36,15 +32,14 @@ class ServingModel:
       trained_signatures: the same of the Keras model as it was trained, in float32.
 
     Raises:
-      ValueError: for a task that does not answer texts, or not in this precision, or whose attention cannot
-        be shown, for `dimensions` that its vectors do not have, or weights that are not finite.
+      ValueError: for a task that does not answer texts, or not in this precision, for `dimensions`
+        that its vectors do not have, or weights that are not finite.
     """
 
     def __init__(
         self,
         source: RunDirectory | LoadedModel,
         precision: str = "float32",
-        attention: bool = False,
         dimensions: int | None = None,
     ):
         self.loaded = open_model(source)
@@ -68,26 +63,6 @@ class ServingModel:
             self.signatures, self.trained_signatures = (
                 self.task.serving.shortened(signatures, dimensions)
                 for signatures in (self.signatures, self.trained_signatures)
-            )
-        if attention:
-            encoder, trained = (getattr(owner, "encoder", owner) for owner in (answering, model))
-            self._add_attention(encoder, trained, text_inputs)
-
-    def _add_attention(self, answering, trained, text_inputs):
-        def attention_as_trained(inputs):
-            layers = trained.with_outputs("attention_probabilities")(inputs, training=False)
-            return tf.stack(layers["attention_probabilities"], axis=1)
-
-        for signatures, attention in (
-            (self.signatures, answering.attention_probabilities),
-            (self.trained_signatures, attention_as_trained),
-        ):
-            signatures |= attention_signatures(
-                signatures,
-                attention,
-                text_inputs,
-                self.loaded.vectors.prompt(),
-                takes_pairs=not self.loaded.makes_vectors,
             )
 
     @property

@@ -69,19 +69,6 @@ class AnsweringEncoder(keras.layers.Layer):
         states = [tf.cast(state, "float32") for state in states]
         return self._named_outputs(states, tokens, inputs["input_mask"], first_alone)
 
-    def attention_probabilities(self, inputs):
-        """What each token attends to: float32 (batch, layers, heads, seq_length, seq_length).
-
-        Args:
-          inputs: as for a call. At padding the numbers may be anything.
-        """
-        tokens = RealTokens(inputs["input_mask"])
-        state, rows, layers = self._embedded(inputs, tokens), self._rows(tokens), []
-        for block in self._blocks:
-            state, probabilities = transformer_block(block, state, rows, with_probabilities=True)
-            layers.append(tokens.pad_pairs(probabilities))
-        return tf.cast(tf.stack(layers, axis=1), "float32")
-
     def _embedded(self, inputs, tokens):
         """(T, H): the embeddings of the real tokens."""
         ids, segments = (tokens.take(inputs[name]) for name in ("input_ids", "segment_ids"))

@@ -78,12 +78,6 @@ class AttentionRows:
         """(T,) -> (R, C)"""
         return tf.gather(values, self._tokens)
 
-    def pairs(self, values, row, tokens):
-        """(R, N, C, C) -> (B, N, S, S): what each pair of the `tokens` (B, S) of `row` (B,) has."""
-        column = tf.gather(self._column, tokens)
-        own = tf.gather(tf.gather(values, row), column, axis=2, batch_dims=1)
-        return tf.gather(own, column, axis=3, batch_dims=1)
-
     def merge_heads(self, values, heads: int):
         """(R, N, C, D) -> (T, N D), what `split_heads` splits."""
         width = values.shape[-1]
@@ -161,7 +155,6 @@ class RealTokens:
         # An example of padding alone, at the end of the batch, has no first token: any will do.
         self._firsts = tf.minimum(starts, tf.size(numbers) - 1)
         row, column, slot, longest = shared_rows(lengths)
-        self._example_rows = row
         columns = tf.gather(column - starts, examples) + numbers
         self._rows = AttentionRows(tf.gather(row, examples), columns, longest, examples)
         self._first_rows = AttentionRows(
@@ -187,10 +180,6 @@ class RealTokens:
     def take_first(self, values):
         """(T, W) -> (B, W): the first real token of each example."""
         return tf.gather(values, self._firsts)
-
-    def pad_pairs(self, values):
-        """(R, N, C, C) of `rows` -> (B, N, S, S), of each pair of tokens; anything where one is padding."""
-        return self._rows.pairs(values, self._example_rows, self._tokens)
 
     def pad(self, values):
         """(T, W) -> (B, S, W), zeros at padding."""

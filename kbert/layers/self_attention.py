@@ -212,13 +212,13 @@ class AnsweringAttention:
         return tf.reshape(rotary(heads, at, training=False), [-1, self._num_heads * self._head_size])
 
     def attend(self, query, key, value, rows, seed=None, with_probabilities=False):
-        """What each token gathers, and the probabilities: (R, N, its columns, columns of all).
+        """What each token gathers, as `SelfAttention.attend` gives it, but without probabilities.
 
-        With local attention it is computed block by block, then without probabilities, if all tokens attend.
+        Local attention is computed block by block where all tokens attend.
         """
         factor = tf.constant(self._scale, key.dtype)
         blocks, mask = None, rows.mask
-        if self._window is not None and not with_probabilities and rows.query_rows is rows.key_rows:
+        if self._window is not None and rows.query_rows is rows.key_rows:
             blocks = LocalBlocks(tf.shape(query)[2], self._window)
             query, key, value = blocks.split(query), blocks.beside(key), blocks.beside(value)
             mask = rows.mask_of_blocks(blocks, self._window)
@@ -227,4 +227,4 @@ class AnsweringAttention:
         probabilities = tf.nn.softmax(tf.matmul(query * factor, key, transpose_b=True) + mask)
         context = tf.matmul(probabilities, value)
         context = context if blocks is None else blocks.join(context)
-        return rows.query_rows.merge_heads(context, self._num_heads), probabilities
+        return rows.query_rows.merge_heads(context, self._num_heads), None

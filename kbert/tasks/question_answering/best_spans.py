@@ -93,33 +93,3 @@ def null_score(rows: Rows) -> tuple[np.float32, int]:
     scores = rows.start_logits[:, 0] + rows.end_logits[:, 0]
     window = int(scores.argmin())
     return scores[window], window
-
-
-def original_spans(rows: Rows, input_mask, max_answer_length: int, n_best_size: int) -> list[Span]:
-    """Candidates as run_squad.py makes them, in its order: of the `n_best_size` best starts and ends alone.
-
-    Sums are taken in double precision, as Python does. Only tokens are among the best: these are the
-    candidates of the original for a model whose logits of padding are lower than all others. The original
-    ranks padding too. Here the logits of padding mean nothing: they depend on how far a batch is padded, and
-    an `answering_model` does not compute them.
-
-    Args:
-      rows: the windows.
-      input_mask: int32 of shape [windows, length], 0 at padding.
-      max_answer_length, n_best_size: the settings.
-    """
-    spans = []
-    for window in range(len(rows.start_logits)):
-        starts, ends = (
-            np.argsort(-np.where(input_mask[window] > 0, logits[window], -np.inf), kind="stable")[
-                :n_best_size
-            ].tolist()
-            for logits in (rows.start_logits, rows.end_logits)
-        )
-        ends = [end for end in ends if rows.offsets[window, end, 0] >= 0]
-        for start in starts:
-            if rows.max_context[window, start]:
-                spans += [
-                    _span(rows, window, start, end) for end in ends if 0 <= end - start < max_answer_length
-                ]
-    return sorted(spans, key=lambda span: span.start_logit + span.end_logit, reverse=True)

@@ -21,7 +21,6 @@ from kbert.tasks.pages.page import Page
 from kbert.tasks.question_answering import squad_scores
 from kbert.tasks.question_answering.settings import QuestionAnsweringSettings
 from kbert.tasks.question_answering.span_answers import (
-    PIECES,
     postprocess_predictions,
     score_answer,
     write_answers,
@@ -30,7 +29,6 @@ from kbert.tasks.question_answering.span_serving import SpanServing
 from kbert.tasks.question_answering.windows import WindowMaker, say_lost_answers, window_rows
 from kbert.tasks.task import CheckpointKind, ExampleFeatures, SoftTarget, Task
 from kbert.tokenization import window_packer
-from kbert.tokenization.vocabulary import require_wordpiece
 
 START_POSITIONS, END_POSITIONS = SPAN_FEATURES
 _DOC_STRIDE = 128  # run_squad.py's, a third of its 384 tokens
@@ -87,11 +85,6 @@ class QuestionAnswering(Task):
     page_class = _Page
     parts = token_head("span")
 
-    def __init__(self, **settings):
-        super().__init__(**settings)
-        # Of the texts that were made into features; `reproduce_run_squad` reads pieces.
-        self._vocabulary = None
-
     @classmethod
     def settings_at(cls, settings, max_seq_length):
         """With 128 a text for 8,192 tokens would be read 64 times."""
@@ -108,8 +101,7 @@ class QuestionAnswering(Task):
 
     @property
     def collected(self):
-        own = PIECES if self.settings.reproduce_run_squad else ()
-        return ("start_logits", "end_logits", PIECE_OFFSETS, MAX_CONTEXT, *own)
+        return ("start_logits", "end_logits", PIECE_OFFSETS, MAX_CONTEXT)
 
     # ------------------------------------------------------------------------------- examples
 
@@ -128,10 +120,7 @@ class QuestionAnswering(Task):
           ValueError: as `check_examples` does.
         """
         self.check_examples(examples, text_inputs.max_seq_length)
-        if self.settings.reproduce_run_squad:
-            require_wordpiece(text_inputs.vocabulary, "task_settings.reproduce_run_squad")
         settings = self.settings_at(self.settings, text_inputs.max_seq_length)
-        self._vocabulary = text_inputs.vocabulary
         features, owners = window_rows(examples, self.window_maker(text_inputs))
         say_lost_answers(examples, features, owners, settings)
         return ExampleFeatures(features, owners)
@@ -209,7 +198,7 @@ class QuestionAnswering(Task):
 
     def span_answers(self, examples, predictions):
         """The `SpanAnswer` to each question."""
-        return postprocess_predictions(examples, predictions, self.settings, self._vocabulary)
+        return postprocess_predictions(examples, predictions, self.settings)
 
     def write_predictions(self, examples, predictions, folder):
         """predictions.json, nbest_predictions.json and null_odds.json; see `span_answers.write_answers`."""
@@ -218,7 +207,7 @@ class QuestionAnswering(Task):
     @property
     def not_in_answers(self):
         own = () if self.settings.unanswerable else ("null_score_diff_threshold",)
-        return ("n_best_size", "reproduce_run_squad", *own)
+        return ("n_best_size", *own)
 
     @property
     def chooses(self):

@@ -20,9 +20,6 @@ class QuestionAnsweringSettings(CheckedSettings):
     further each window begins (a step, not an overlap), by default 128, or a third of `max_seq_length` where
     that is more. `max_query_length` are the tokens after which a question is cut, `max_answer_length` the
     most tokens of an answer, and `n_best_size` is how many answers nbest_predictions.json lists.
-    `reproduce_run_squad` makes evaluations choose and write answers as the original script does, with its
-    realignment, but never counts padding among the best starts and ends; served answers are always the
-    characters of the text.
 
     Defaults: google-research/bert, run_squad.py.
     """
@@ -33,7 +30,6 @@ class QuestionAnsweringSettings(CheckedSettings):
     max_answer_length: _Count = 30
     n_best_size: _Count = 20
     null_score_diff_threshold: float = 0.0
-    reproduce_run_squad: bool = False
 
     def __post_init__(self):
         super().__post_init__()

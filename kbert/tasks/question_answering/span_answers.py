@@ -10,21 +10,10 @@ import numpy as np
 from kbert.features import MAX_CONTEXT, PIECE_OFFSETS
 from kbert.files.whole_file import write_json
 from kbert.tasks.pages.answers import ScoredAnswer
-from kbert.tasks.question_answering.best_spans import (
-    NO_SPAN,
-    Rows,
-    null_score,
-    original_spans,
-    ranked_spans,
-)
-from kbert.tasks.question_answering.final_text import original_texts
+from kbert.tasks.question_answering.best_spans import NO_SPAN, Rows, null_score, ranked_spans
 from kbert.tasks.question_answering.settings import PREDICTION_FILES, QuestionAnsweringSettings
 from kbert.tasks.question_answering.squad_files import Question
 from kbert.tasks.question_answering.squad_scores import best_scores
-
-PIECES = ("input_ids", "input_mask")  # features that `reproduce_run_squad` reads beside those of `Rows`
-# What run_squad.py answers where it has no candidate at all.
-_EMPTY_OF_ORIGINAL = "empty"
 
 
 class Rival(NamedTuple):
@@ -47,8 +36,7 @@ class SpanAnswer(NamedTuple):
       null_odds: the score of no answer minus `score`.
       rivals: the best answers, the best first, each text once, with "" among them where a question may have
         no answer.
-      start: where `text` begins in the context, in characters; None where there is no text, or where it was
-        not cut out of the context by its characters (`reproduce_run_squad`).
+      start: where `text` begins in the context, in characters; None where there is no text.
     """
 
     text: str
@@ -59,7 +47,7 @@ class SpanAnswer(NamedTuple):
 
 
 def postprocess_predictions(
-    questions: Sequence[Question], predictions, settings: QuestionAnsweringSettings, vocabulary=None
+    questions: Sequence[Question], predictions, settings: QuestionAnsweringSettings
 ) -> list[SpanAnswer]:
     """The answers to questions.
 
@@ -67,17 +55,12 @@ def postprocess_predictions(
       questions: the questions.
       predictions: the `kbert.tasks.task.Predictions` of their windows.
       settings: the task's settings.
-      vocabulary: the `Vocabulary`, for `reproduce_run_squad`.
     """
     values, answers = predictions.values, []
     ends = np.searchsorted(predictions.owners, np.arange(len(questions)), side="right")
     for question, (first, end) in zip(questions, itertools.pairwise([0, *ends]), strict=True):
         rows = _rows(values, slice(first, end))
-        if settings.reproduce_run_squad:
-            input_ids, input_mask = (values[name][first:end] for name in PIECES)
-            answers.append(_original(question, rows, input_ids, input_mask, settings, vocabulary))
-        else:
-            answers.append(_answer(question, rows, settings))
+        answers.append(_answer(question, rows, settings))
     return answers
 
 
@@ -148,24 +131,6 @@ def _with_null(candidates, null):
         yield null
 
 
-def _original(question, rows, input_ids, input_mask, settings, vocabulary):
-    """As run_squad.py does it, with sums in double precision, but for padding; see `original_spans`."""
-    input_mask = input_mask[:, : rows.start_logits.shape[1]]
-    spans = original_spans(rows, input_mask, settings.max_answer_length, settings.n_best_size)
-    texts = original_texts(spans, rows, input_ids, question.context, vocabulary)
-    candidates = (
-        Rival(text, span.start_logit, span.end_logit) for text, span in zip(texts, spans, strict=True)
-    )
-    sums = rows.start_logits[:, 0].astype(np.float64) + rows.end_logits[:, 0]
-    null, window = float(sums.min()), int(sums.argmin())
-    rivals = _rivals(candidates, _null(rows, window), settings)
-    if not (settings.unanswerable or spans):
-        rivals = [Rival(_EMPTY_OF_ORIGINAL, 0.0, 0.0)]
-    best = next((rival for rival in rivals if rival.text), _NONE)
-    score = best.start_logit + best.end_logit
-    return SpanAnswer(best.text, score, null - score, rivals)
-
-
 def write_answers(
     folder, questions: Sequence[Question], answers: Sequence[SpanAnswer], settings: QuestionAnsweringSettings
 ):
@@ -174,17 +139,12 @@ def write_answers(
     predictions.json (id -> text), nbest_predictions.json (id -> the best answers with their probabilities
     among them), and, where questions may have no answer, null_odds.json (id -> `null_odds`). The texts in
     predictions.json are then the best that are not "", for the official script to weigh against the odds
-    (`--na-prob-file=null_odds.json --na-prob-thresh=...`); with `reproduce_run_squad` they are "" beyond the
-    threshold, as the original writes them.
+    (`--na-prob-file=null_odds.json --na-prob-thresh=...`).
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     names = [question.id for question in questions]
-    blank = settings.unanswerable and settings.reproduce_run_squad
-    texts = [
-        "" if blank and answer.null_odds > settings.null_score_diff_threshold else answer.text
-        for answer in answers
-    ]
+    texts = [answer.text for answer in answers]
     write_json(dict(zip(names, texts, strict=True)), folder / PREDICTION_FILES[0])
     listed = [_with_probabilities(answer.rivals) for answer in answers]
     write_json(dict(zip(names, listed, strict=True)), folder / PREDICTION_FILES[1])
@@ -213,14 +173,7 @@ def score_answer(
     if text not in {rival.text for rival in rivals}:  # no answer may have taken the only place
         rivals = [*rivals, Rival(text, predicted.score, 0.0)]
     shares = {entry["text"]: entry["probability"] for entry in _with_probabilities(rivals)}
-    return ScoredAnswer(text, _start(question.context, text, predicted), shares[text], exact, f1)
-
-
-def _start(context, text, predicted):
-    """Where an answer begins; one that is not a slice by its offsets only where its text stands once."""
-    if not text or predicted.start is not None:
-        return predicted.start if text else None
-    return context.index(text) if context.count(text) == 1 else None
+    return ScoredAnswer(text, predicted.start if text else None, shares[text], exact, f1)
 
 
 def _with_probabilities(rivals):

@@ -38,7 +38,7 @@ RECORDED = {
     "token_classification": (NAMES, {"document_context": True}, None),
     "question_answering": (
         COLUMNS,
-        {"unanswerable": True, "doc_stride": 5, "max_query_length": 5, "reproduce_run_squad": True},
+        {"unanswerable": True, "doc_stride": 5, "max_query_length": 5},
         {"null_score_diff_threshold": -2.5},
     ),
     "cosine_similarity": (DatasetConfig(text="one", text_pair="two"), {"highest_score": 5.0}, None),

@@ -23,7 +23,6 @@ SETTINGS = {
     "max_answer_length": 5,
     "n_best_size": 5,
     "unanswerable": True,
-    "reproduce_run_squad": True,
 }
 CONFIG = tiny_finetuning_config(
     task="question_answering",

@@ -66,21 +66,6 @@ def test_a_task_answers_as_it_was_trained(name):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("settings", [{}, MPNET, MODERN], ids=["BERT", "MPNet", "ModernBERT"])
-def test_attention_probabilities_of_any_mask(settings):
-    config = tiny_encoder_config(num_hidden_layers=2, **settings)
-    encoder = BertEncoder(config)
-    randomize(encoder)
-    inputs = with_odd_masks(random_inputs(config, 5, 8))
-    expected = encoder.with_outputs("attention_probabilities")(inputs)["attention_probabilities"]
-    found = tf.function(AnsweringEncoder(encoder).attention_probabilities)(inputs).numpy()
-    real = inputs["input_mask"] > 0
-    both = (real[:, :, None] & real[:, None, :])[:, None, None]
-    np.testing.assert_allclose(found * both, np.stack(expected, 1) * both, atol=1e-6)
-    np.testing.assert_allclose((found * both).sum(-1)[:, 0, 0][real], 1.0, atol=1e-5)
-
-
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("hidden_act", "layer_norm_eps"),
     list(zip(ACTIVATIONS, [1e-12, 1e-3, 1e-12, 1e-3, 1e-12], strict=True)),

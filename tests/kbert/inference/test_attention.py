@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from export.serving_model import ServingModel
 from kbert.config.pooling_config import PoolingConfig
 from kbert.inference.attention import compute_attention
 from kbert.tasks import TASKS
@@ -35,7 +34,7 @@ def test_probabilities_are_those_of_the_reference(model_and_weights, text_pair):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["cosine_similarity", "sparse_embedding"])
 def test_a_model_of_vectors_is_shown_as_it_reads_a_text(name):
-    """One text by itself, behind the default prompt; in Python and in exports."""
+    """One text by itself, behind the default prompt."""
     task = TASKS[name]()
     prompts = {"prompts": {"query": "ask the "}, "default_prompt_name": "query"}
     task = task.with_pooling(None if name == "sparse_embedding" else PoolingConfig("mean", True, **prompts))
@@ -44,11 +43,6 @@ def test_a_model_of_vectors_is_shown_as_it_reads_a_text(name):
     assert ("ask" in attention.tokens) == (name != "sparse_embedding")
     with pytest.raises(ValueError, match="a vector of each text by itself, and one has the second text"):
         compute_attention(loaded, "looks", "jump")
-    signatures = ServingModel(loaded, attention=True).signatures
-    assert list(signatures["attention"].inputs) == ["text"] and "attention_pair" not in signatures
-    answer = signatures["attention"].function(["looks"])
-    assert [token.decode() for token in answer["tokens"].numpy()[0]] == attention.tokens
-    np.testing.assert_allclose(answer["attention"][0], attention.probabilities, atol=1e-6)
 
 
 @pytest.mark.slow

@@ -9,7 +9,6 @@ from kbert.tasks.question_answering import graph_answers
 from kbert.tasks.question_answering.best_spans import (
     NO_SPAN,
     null_score,
-    original_spans,
     ranked_spans,
 )
 from kbert.tasks.question_answering.graph_answers import best_spans, slice_contexts
@@ -34,21 +33,11 @@ def every_span(rows, max_answer_length):
     ]
 
 
-def mask_of(rows):
-    """The `input_mask` of random rows: up to one place behind the context, for its [SEP]."""
-    in_context = rows.offsets[..., 0] >= 0
-    places = np.arange(in_context.shape[1])
-    last = np.where(in_context, places, 3).max(axis=1)
-    return (places <= last[:, np.newaxis] + 1).astype(np.int32)
-
-
-def by_score(rows, spans, dtype=np.float32):
+def by_score(rows, spans):
     """Sorted by falling score; sorting keeps equals in their order."""
     return sorted(
         spans,
-        key=lambda span: (
-            -(dtype(rows.start_logits[span[0], span[1]]) + dtype(rows.end_logits[span[0], span[2]]))
-        ),
+        key=lambda span: -(rows.start_logits[span[0], span[1]] + rows.end_logits[span[0], span[2]]),
     )
 
 
@@ -69,32 +58,6 @@ def test_spans_come_in_the_order_that_brute_force_finds(seed, num_windows, max_a
     for span in found[:5]:
         assert span.start_logit == rows.start_logits[span.window, span.start]
         assert span.end_logit == rows.end_logits[span.window, span.end]
-
-
-@cases
-@settings(max_examples=60)
-def test_original_candidates_are_those_of_its_loops(seed, num_windows, max_answer_length, values):
-    """run_squad.py, `write_predictions`, its three loops and its sort in our words, over tokens alone."""
-    rows, n_best = random_rows(seed, num_windows, values=values), 6
-    input_mask = mask_of(rows)
-    candidates = []
-    for window in range(num_windows):
-
-        def best(logits, is_token=input_mask[window]):
-            tokens = [(i, logit) for i, logit in enumerate(logits.tolist()) if is_token[i]]
-            return [i for i, _ in sorted(tokens, key=lambda pair: pair[1], reverse=True)][:n_best]
-
-        for start in best(rows.start_logits[window]):
-            for end in best(rows.end_logits[window]):
-                inside = rows.offsets[window, start, 0] >= 0 and rows.offsets[window, end, 0] >= 0
-                if not inside or not rows.max_context[window, start]:
-                    continue
-                if end < start or end - start + 1 > max_answer_length:
-                    continue
-                candidates.append((window, start, end))
-    expected = by_score(rows, candidates, float)
-    found = original_spans(rows, input_mask, max_answer_length, n_best)
-    assert [span[:3] for span in found] == expected
 
 
 def as_windows(all_rows):

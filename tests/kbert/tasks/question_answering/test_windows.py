@@ -173,15 +173,6 @@ def test_windows_that_do_not_overlap_are_told_where_questions_are_answered(caplo
         assert ("no more than doc_stride=16: windows do not overlap" in caplog.text) == is_told
 
 
-def test_the_original_way_to_choose_is_for_evaluations_alone():
-    """A run of RoBERTa with it answered no question."""
-    inputs = TextInputs(bpe_vocabulary([("n", "o")]), 24)
-    task = QuestionAnswering(unanswerable=True, max_query_length=5, reproduce_run_squad=True)
-    assert task.window_maker(inputs)
-    with pytest.raises(ValueError, match="reproduce_run_squad"):
-        task.examples_to_features([about("no")], inputs)
-
-
 def test_many_questions_are_cut_into_parts_that_change_nothing(monkeypatch):
     from kbert.tasks.question_answering import windows
 
