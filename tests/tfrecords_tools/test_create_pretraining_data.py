@@ -1,4 +1,5 @@
 import gzip
+import itertools
 import json
 import os
 import random
@@ -127,10 +128,13 @@ def test_full_sentences_have_every_piece_once_a_pass_and_no_label(tmp_path, smal
     files, document_of = write_numbered_corpus(tmp_path)
     manifest = create_pretraining_data(*files, tmp_path / "out", pairing="full_sentences", **SMALL)
     assert "next_sentence_labels" not in manifest.features
-    counts = Counter()
+    counts, breaks = Counter(), 0
     for example in records_of(tmp_path / "out"):
         assert not example["segment_ids"].any()
-        counts.update(piece for piece in unmasked(example) if piece >= 5)
+        pieces = [piece for piece in unmasked(example) if piece >= 5]
+        counts.update(pieces)
+        breaks += sum(after != before + 1 for before, after in itertools.pairwise(pieces))
+    assert breaks < 10, "documents keep their order: few texts go on otherwise than the corpus"
     assert counts == {piece: SMALL["dupe_factor"] for piece in document_of}
     assert "random" not in script.summary("out", manifest).replace("% random", "")
 

@@ -39,6 +39,6 @@ def say_written_marks(files: Iterable[Path], text_format: TextFormat):
     if counts[mark] > max(_FEW, len(text) / _RARE):
         logging.warning(
             "The first %s bytes of the corpus hold %s %s times, which another program wrote there and which "
-            "is read as characters: take texts without such marks (of WikiText the raw ones), or replace "
-            "them, one between documents by a blank line.", f"{len(text):,}", mark, f"{counts[mark]:,}",
+            "is read as characters: take texts without such marks, or replace them, one between documents by "
+            "a blank line, WikiText's @-@ by a hyphen.", f"{len(text):,}", mark, f"{counts[mark]:,}",
         )  # fmt: skip

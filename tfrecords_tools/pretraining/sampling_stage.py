@@ -66,12 +66,16 @@ def sample_block(job: PretrainingJob, block: BlockToSample):
     for number, partners in enumerate(block.partners):
         rng = random.Random(f"{settings.seed}/{block.number}/{number}")
         documents = list(range(own.num_documents))
-        rng.shuffle(documents)
         if not settings.has_pairs:
+            # In the order of the corpus: what stands on several lines or in several rows stays a text, even
+            # where each is a document. Another first one in each pass ends the examples elsewhere.
+            first = rng.randrange(len(documents) + 1)  # duplicates may have been all of a block
+            documents = documents[first:] + documents[:first]
             pieces, lengths = pack_full_sentences(own, documents, room=room, sep_id=job.vocabulary().sep_id)
             nothing = np.zeros_like(lengths)
             passes.append(Examples(pieces, lengths, nothing, nothing))
             continue
+        rng.shuffle(documents)
         if partners != corpus_partners:
             corpus = TokenizedCorpus.concatenate([own, *(load_block(job, name) for name in partners)])
             corpus_partners = partners

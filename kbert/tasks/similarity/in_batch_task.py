@@ -107,6 +107,7 @@ class InBatchTask(EmbeddingTask):
 
     def check_metric(self, metric, examples):
         scored, pair_metrics = sum(example.score is not None for example in examples), ("pearson", "spearman")
+        queries = {example.texts[0] for example in examples if example.score is None}
         taught = any(hasattr(example, "teacher_scores") for example in examples)
         require(
             taught or not self.is_taught or metric != "loss",
@@ -118,6 +119,12 @@ class InBatchTask(EmbeddingTask):
             or metric not in ("mrr", "accuracy_at_1", "triplet_accuracy", *self.unscored_metrics),
             f"best_metric={metric} ranks texts, but all examples for evaluation have a score; set "
             "--override=best_metric=spearman.",
+        )
+        require(
+            bool(self.num_negatives) or len(queries) != 1 or metric not in ("mrr", "accuracy_at_1"),
+            f"best_metric={metric} ranks right texts among those of other queries, but all examples for "
+            "evaluation have one query, so any model finds them; give a dev_file of several, or a larger "
+            "dev_split.",
         )
         require(
             bool(scored) or metric not in pair_metrics,

@@ -36,7 +36,8 @@ def retrieval_scores(
     """Ranks for each query the candidates, all positives and negatives of the evaluation.
 
     Equal queries are one query, which has the positives of all its rows; equal candidates are one. A
-    candidate that is equal to the query is one like any other.
+    candidate that is equal to the query is one like any other. A query all of whose candidates are right for
+    it has no rank: that depends on no model.
 
     Args:
       similar: how similar the texts of the rows are: query, positive, negatives.
@@ -58,11 +59,10 @@ def retrieval_scores(
     if rows is not None:
         positions, texts = positions[rows], texts[rows]
     judged = _judged(similar, positions, texts)
-    ranks = [*judged.ranks()]
-    scores = {
-        "accuracy_at_1": float(np.mean([rank.is_first() for rank in ranks])),
-        "mrr": float(np.mean([mean_inverse_rank(*rank) for rank in ranks])),
-    }
+    scores = {}
+    if ranks := [*judged.ranks()]:
+        scores["accuracy_at_1"] = float(np.mean([rank.is_first() for rank in ranks]))
+        scores["mrr"] = float(np.mean([mean_inverse_rank(*rank) for rank in ranks]))
     if positions.shape[1] > 2:
         in_rows = np.concatenate([similar.between(row[:1], row[1:]) for row in positions])
         positive, others = np.split(in_rows, [1], axis=1)
@@ -109,7 +109,7 @@ class _Judged(NamedTuple):
     positives: np.ndarray
 
     def ranks(self):
-        """The `_Rank` of each query."""
+        """The `_Rank` of each query that has a wrong candidate."""
         for first in range(0, len(self.queries), _QUERIES_AT_ONCE):
             yield from self._some_ranks(first)
 
@@ -123,7 +123,8 @@ class _Judged(NamedTuple):
         best = np.where(is_right, scores, -np.inf).max(axis=1, keepdims=True)
         above, tied = scores - best > tie(best), np.abs(scores - best) <= tie(best)
         counts = (above & ~is_right), (tied & ~is_right), (tied & is_right)
-        return map(_Rank, *(count.sum(axis=1).tolist() for count in counts))
+        may_be_wrong = ~is_right.all(axis=1)
+        return map(_Rank, *(count.sum(axis=1)[may_be_wrong].tolist() for count in counts))
 
     def are_wrong(self, texts):
         """Which negatives of rows are no positives of their query: bool (rows, negatives)."""

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from kbert.config import EncoderConfig
+from kbert.features import PACKED_POSITIONS
 
 
 class StepWork(NamedTuple):
@@ -15,7 +16,7 @@ class StepWork(NamedTuple):
       tokens: tokens without padding.
       token_pairs: sum over sequences of the squared number of tokens: the pairs that attention works on.
       predictions: masked positions that the loss counts.
-      positions: all positions of the batch, including padding.
+      positions: all positions that are computed, including padding.
     """
 
     examples: float
@@ -35,7 +36,8 @@ def count_work(batch) -> tf.Tensor:
     """The numbers of `StepWork` for a batch.
 
     Args:
-      batch: a dict with `input_mask`, of shape (..., seq_length), and optionally `masked_lm_weights`.
+      batch: a dict with `input_mask`, of shape (..., seq_length), and optionally `masked_lm_weights`, and
+        `packed_positions` where texts share rows.
 
     Returns:
       float32 tensor of shape (5,), which can be added over replicas and steps. A count is exact up to
@@ -51,7 +53,7 @@ def count_work(batch) -> tf.Tensor:
         tokens=tf.reduce_sum(lengths),
         token_pairs=tf.reduce_sum(tf.square(lengths)),
         predictions=predictions,
-        positions=tf.cast(tf.size(mask), tf.float32),
+        positions=tf.cast(tf.size(batch.get(PACKED_POSITIONS, mask)), tf.float32),
     )
     return tf.stack(work)
 

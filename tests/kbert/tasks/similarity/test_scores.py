@@ -102,6 +102,15 @@ def test_a_negative_that_is_right_for_its_query_in_another_row_is_not_wrong():
     )
 
 
+def test_a_query_whose_candidates_are_all_right_has_no_rank():
+    """Random vectors had an `mrr` of 1.0 on a development part of one query."""
+    embeddings = RNG.normal(size=(3, 2, 4))
+    assert retrieval_scores(DenseSimilarities(embeddings), np.array([[0, 1], [0, 2], [0, 3]])) == {}
+    embeddings[2] = embeddings[0][::-1]  # the third row's query is the first one's positive
+    of_all = retrieval_scores(DenseSimilarities(embeddings), np.array([[0, 1], [0, 2], [1, 0]]))
+    assert set(of_all) == {"accuracy_at_1", "mrr"}
+
+
 def test_positives_that_tie_with_others_share_the_ranks():
     """One query with two positives among five equal vectors: as drawn, 2 of 5 come first."""
     texts = np.array([[0, 1], [0, 2], [3, 4], [5, 6], [7, 8]])

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from kbert.encoder import BertEncoder
+from kbert.features import PACKED_POSITIONS
 from kbert.runs.run_directory import trained_weights
 from kbert.tasks.pretraining.objectives import MaskedLM
-from kbert.training.measuring.step_work import StepWork, training_flops
+from kbert.training.measuring.step_work import StepWork, count_work, training_flops
 from tests.conftest import tiny_encoder_config
 
 
@@ -22,3 +23,11 @@ def test_the_arithmetic_is_that_of_the_models_own_matrices(embedding_size):
     work = StepWork.for_batch(4, 10, 3)
     attention = 2 * config.num_hidden_layers * 4 * 10 * 10 * config.hidden_size  # scores, sums of values
     assert training_flops(config, work) == 6 * (40 * per_token + 12 * per_prediction + attention)
+
+
+def test_positions_are_those_that_are_computed():
+    """Texts that share rows were counted as padded ones."""
+    batch = {"input_mask": np.array([[1, 1, 0, 0], [1, 0, 0, 0], [1, 1, 1, 1]])}
+    assert StepWork(*count_work(batch).numpy()) == StepWork(3, 7, 4 + 1 + 16, 0, 12)
+    packed = batch | {PACKED_POSITIONS: np.zeros((2, 4), np.int32)}
+    assert StepWork(*count_work(packed).numpy()) == StepWork(3, 7, 4 + 1 + 16, 0, 8)
