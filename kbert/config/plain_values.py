@@ -12,8 +12,11 @@ from kbert.config.presets import expand_encoder
 from kbert.config.setting_paths import closest_setting, other_meaning
 from kbert.files.json_values import is_unicode, shown
 
-# Settings of before, which config.json of older runs holds: what to do instead of turning one on.
-_GONE = {"deterministic_ops": "It is gone: delete it, and train with TF_DETERMINISTIC_OPS=1 in your shell."}
+# Settings of before, which config.json or run.json of older runs holds: what to do instead of turning one on.
+GONE = {
+    "deterministic_ops": "It is gone: delete it, and train with TF_DETERMINISTIC_OPS=1 in your shell.",
+    "reproduce_run_squad": "It is gone: delete it. Evaluations answer as predictions do.",
+}
 
 
 def to_dict(config) -> dict:
@@ -36,7 +39,7 @@ def _build(config_class, values, where, root_class):
         values = expand_encoder(values, where)
     require(isinstance(values, dict), f"{where}: expected an object of settings, received {shown(values)}.")
     hints = typing.get_type_hints(config_class)
-    values = {key: value for key, value in values.items() if value or key not in _GONE}
+    values = {key: value for key, value in values.items() if value or key not in GONE}
     for key in values:
         if key not in hints:
             close = closest_setting(key, [config_class])
@@ -47,7 +50,7 @@ def _build(config_class, values, where, root_class):
                 hint = (
                     f"It is a setting of the whole config: write it above the first [table], as {key} = ..."
                 )
-            hint = _GONE.get(key, hint)
+            hint = GONE.get(key, hint)
             raise ValueError(f"{where}: unknown key {shown(key)} for {config_class.__name__}. {hint}")
     converted = {
         key: _convert(hints[key], value, f"{where}: {key}", root_class) for key, value in values.items()

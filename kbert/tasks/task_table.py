@@ -4,7 +4,7 @@ import importlib
 from collections import UserDict
 from typing import Any
 
-from kbert.config.plain_values import to_dict
+from kbert.config.plain_values import GONE, to_dict
 from kbert.files.near_names import did_you_mean
 
 
@@ -58,8 +58,9 @@ class TaskTable(UserDict):
           ValueError: when the task is not known, or `task_config` does not match its constructor.
         """
         task_class = self[self.require(details["task"])]
+        config = {name: value for name, value in details["task_config"].items() if name not in GONE}
         try:
-            return task_class(**details["task_config"])
+            return task_class(**config)
         except TypeError as error:
             raise ValueError(
                 f"task_config={details['task_config']!r} does not match the task {details['task']}: {error}."

@@ -12,6 +12,7 @@ from kbert.encoder import BertEncoder
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from kbert.tasks import TASKS
+from kbert.tasks.question_answering.question_answering import QuestionAnswering
 from tests.conftest import tiny_encoder_config
 from tests.kbert.runs.written_run import written_run
 
@@ -140,3 +141,11 @@ def test_a_model_of_others_gets_the_settings_of_a_config(vocabulary, tmp_path):
         with pytest.raises(ValueError, match=f"config.*{words}"):
             convert_checkpoint(source, tmp_path / "other", format, config=config)
     assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize("turned_on", [False, True])
+def test_a_setting_of_before_hides_no_run(turned_on):
+    """Each run, export and .keras file of questions recorded it; answers never depended on it."""
+    record = TASKS.to_record(QuestionAnswering(unanswerable=True))
+    task_config = record["task_config"] | {"reproduce_run_squad": turned_on}
+    assert TASKS.to_record(TASKS.recorded(record | {"task_config": task_config})) == record
