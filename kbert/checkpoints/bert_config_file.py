@@ -17,7 +17,8 @@ _ENCODER = "kbert_encoder"
 PROBLEM_TYPE = "problem_type"  # kbert's own too, with Hugging Face's values
 LABELS = "labels"  # and this, the names of a head's outputs
 SEVERAL_LABELS = "multi_label_classification"
-_PROBLEM_TYPES = ("single_label_classification", SEVERAL_LABELS, "regression")
+ONE_LABEL = "single_label_classification"
+_PROBLEM_TYPES = (ONE_LABEL, SEVERAL_LABELS, "regression")
 _EXACT_GELU = "gelu_erf"
 # Keys of other architectures with BERT's names of tensors -> what kbert lacks for them.
 _OF_OTHERS = {
@@ -35,7 +36,7 @@ def read_problem_type(values: dict, path) -> str | None:
         raise ValueError(
             f"{path}: problem_type={shown(problem_type)} is not known; expected {', '.join(_PROBLEM_TYPES)}."
         )
-    return None if problem_type == "single_label_classification" else problem_type
+    return None if problem_type == ONE_LABEL else problem_type
 
 
 def read_labels(values: dict, num_labels: int, path) -> tuple[str, ...]:

@@ -3,7 +3,12 @@
 from dataclasses import dataclass
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.bert_config_file import SEVERAL_LABELS, read_problem_type
+from kbert.checkpoints.bert_config_file import (
+    ONE_LABEL,
+    PROBLEM_TYPE,
+    SEVERAL_LABELS,
+    read_problem_type,
+)
 from kbert.checkpoints.conversion.checks import MASKED_LM_KEYS, require_bert, require_berts_blocks
 from kbert.checkpoints.conversion.own_keys import OwnKeys, own_keys, pop_own_keys
 from kbert.checkpoints.hugging_face import modernbert
@@ -67,6 +72,7 @@ class HuggingFaceConfig:
       id2label, num_labels, label2id: as in the file, which may contradict themselves; None when it has none.
       skipped_positions: how many rows of the position table no token reads, see `families`.
       problem_type: "regression" or "multi_label_classification" as in the file, otherwise None.
+      is_one_label: whether the file says "single_label_classification".
       own: the values of kbert's own keys.
       activation: the class by which a cross-encoder makes a score of its output, or None.
     """
@@ -79,6 +85,7 @@ class HuggingFaceConfig:
     label2id: dict | None
     skipped_positions: int
     problem_type: str | None
+    is_one_label: bool
     own: OwnKeys
     activation: str | None = None
 
@@ -127,6 +134,7 @@ def parse_config(values: dict, path, report: Report) -> HuggingFaceConfig:
         label2id=json_value(values, "label2id", dict, path),
         skipped_positions=skipped,
         problem_type=read_problem_type(values, path),
+        is_one_label=values.get(PROBLEM_TYPE) == ONE_LABEL,
         own=own,
         activation=config_activation(values, path),
     )
@@ -307,7 +315,7 @@ def build_config(checkpoint: BertCheckpoint) -> dict:
         values["label2id"] = {name: index for index, name in enumerate(labels)}
     # The logits of such a class may mean several things.
     if TASKS.find_by_architecture(TASKS[checkpoint.task].checkpoint.architecture, "regression"):
-        values["problem_type"] = checkpoint.problem_type or "single_label_classification"
+        values["problem_type"] = checkpoint.problem_type or ONE_LABEL
     if checkpoint.problem_type == "regression":
         activation = checkpoint.known_task.task_config.get("activation")
         values |= activation_values(activation)

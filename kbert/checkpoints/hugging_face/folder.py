@@ -9,7 +9,7 @@ from pathlib import Path
 from absl import logging
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
-from kbert.checkpoints.bert_config_file import SEVERAL_LABELS
+from kbert.checkpoints.bert_config_file import PROBLEM_TYPE, SEVERAL_LABELS
 from kbert.checkpoints.conversion.checks import check_sizes, require_same, require_same_masked_lm
 from kbert.checkpoints.conversion.matching import match
 from kbert.checkpoints.conversion.names import CLASSIFIER_POOLER, rows
@@ -296,6 +296,17 @@ def _meaning(config, name, labels, activation, stored, is_sentences, folder, rep
     if problem_type == SEVERAL_LABELS and (activation or config.activation) is None:
         return problem_type, None  # each has its sigmoid
     activation = find_activation(activation or config.activation, len(labels), kind, folder, report)
+    # transformers writes a problem_type at a training, and keeps the keys that others wrote before it.
+    is_later = config.problem_type == "regression" if len(labels) == 1 else config.is_one_label
+    if activation == SIGMOID and is_later and not is_sentences:
+        report.conflict(
+            "activation_fn",
+            f"{folder}: its score goes through a sigmoid by its activation, but not by problem_type in "
+            f"{CONFIG_FILE}, which transformers writes where it trains a model; remove the activation there "
+            f'(activation_fn, sbert_ce_default_activation_function), or write "{PROBLEM_TYPE}": null for the '
+            "sigmoid",
+        )
+        activation = None
     if len(labels) > 1 and activation == SIGMOID and problem_type is None:
         report.note("each output goes through a sigmoid: read as several labels")
         problem_type = SEVERAL_LABELS

@@ -679,6 +679,27 @@ def test_several_outputs_with_a_sigmoid_are_several_labels(tmp_path):
     assert config["sentence_transformers"] == {"activation_fn": SIGMOID}
 
 
+@pytest.mark.parametrize(
+    ("num_labels", "problem_type", "task"),
+    [
+        (1, "regression", "sequence_regression"),
+        (3, "single_label_classification", "sequence_classification"),
+    ],
+)
+def test_a_sigmoid_of_before_a_training_by_transformers_is_asked_about(
+    tmp_path, num_labels, problem_type, task
+):
+    folder = one_output(tmp_path / "m", num_labels)
+    edit(folder / "config.json", problem_type=problem_type, sentence_transformers={"activation_fn": SIGMOID})
+    with pytest.raises(ValueError, match='but not by problem_type.*"problem_type": null.*=activation_fn'):
+        read_checkpoint(folder)
+    checkpoint = read_checkpoint(folder, allow_unmatched=["activation_fn"])
+    assert (checkpoint.task, checkpoint.activation) == (task, None)
+    list_modules(folder, "Transformer")  # sentence-transformers trained it
+    sigmoids = {1: "sequence_regression", 3: "multi_label_classification"}
+    assert read_checkpoint(folder).task == sigmoids[num_labels]
+
+
 def test_one_label_that_may_hold_has_its_sigmoid_without_a_word(tmp_path, caplog):
     folder = one_output(tmp_path / "m")
     edit(folder / "config.json", problem_type="multi_label_classification")
