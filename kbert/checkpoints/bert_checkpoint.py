@@ -31,8 +31,8 @@ class RecordedTask:
       task_settings: those of the config, which records must have been made with.
       best_metric: the config's; None for that of the task.
       chosen: what an evaluation chose for this checkpoint; None for nothing.
-      split: the config's `dev_split` and `dev_split_seed`; empty without.
-      held_out: how run.json tells the examples again that were held out; None without.
+      drawn: the config's `dev_split`, `dev_split_seed` and `max_train_examples`.
+      trained: how run.json tells the examples again that were trained on, and those that were held out.
     """
 
     task_config: dict
@@ -40,8 +40,8 @@ class RecordedTask:
     task_settings: dict = field(default_factory=dict)
     best_metric: str | None = None
     chosen: Chosen | None = None
-    split: dict = field(default_factory=dict)
-    held_out: dict | None = None
+    drawn: dict = field(default_factory=dict)
+    trained: dict = field(default_factory=dict)
 
     @property
     def answering_config(self) -> dict:

@@ -12,7 +12,8 @@ from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 
 _PAIR = "text_pair"  # the column of second texts where none is recorded
-_SPLIT = ("dev_split", "dev_split_seed")
+_DRAWN = ("dev_split", "dev_split_seed", "max_train_examples")
+_TRAINED = ("num_train_examples", "data", "held_out")
 
 
 def read_kbert_run(path: Path, do_lower_case: bool | None, report: Report) -> BertCheckpoint:
@@ -47,7 +48,7 @@ def describe_run(run: RunDirectory, folder: Path, report: Report) -> BertCheckpo
     Raises:
       ValueError: when vocab.txt has changed.
     """
-    vocabulary, task, held_out = run.vocabulary(), run.task(), run.details.get("held_out")
+    vocabulary, task = run.vocabulary(), run.task()
     return BertCheckpoint(
         source=str(run.path),
         encoder=run.config.encoder,
@@ -68,8 +69,8 @@ def describe_run(run: RunDirectory, folder: Path, report: Report) -> BertCheckpo
             task_settings=getattr(run.config, "task_settings", {}),
             best_metric=run.config.best_metric,
             chosen=read_chosen(run.path, training_checkpoint.parse_step(folder)),
-            split={name: getattr(run.config, name) for name in _SPLIT} if held_out else {},
-            held_out=held_out,
+            drawn={name: getattr(run.config, name) for name in _DRAWN if hasattr(run.config, name)},
+            trained={name: run.details[name] for name in _TRAINED if name in run.details},
         ),
     )
 
@@ -96,9 +97,9 @@ def with_trained(description: BertCheckpoint, run: RunDirectory, stored: dict, w
 def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, report: Report):
     """Writes a run of 0 steps, which evaluation, prediction, export and --init_checkpoint accept.
 
-    Its task has the settings, the columns and the chosen values that the checkpoint records, and what a run
-    held out of its training file. Without a record
-    the settings are the defaults, and the columns are called "text", "text_pair" and "label".
+    Its task has the settings, the columns and the chosen values that the checkpoint records, and what tells
+    the data again that a run was trained on. Without a record the settings are the defaults, and the columns
+    are called "text", "text_pair" and "label".
 
     Args:
       checkpoint: the model. Missing variables get fresh initial values, and run.json lists their names.
@@ -116,7 +117,9 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, report: Report):
             report.left_over.append((name, f"kbert's {checkpoint.task} model has no such variable"))
     report.not_in_file.extend((name, "initialised, listed in run.json") for name in checkpoint.missing)
 
-    details = checkpoint.task_record | {
+    details = {
+        **checkpoint.known_task.trained,
+        **checkpoint.task_record,
         "max_seq_length": checkpoint.max_seq_length,
         "trained_positions": checkpoint.trained_positions,
         "converted": {
@@ -126,8 +129,6 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, report: Report):
             "initialised": list(checkpoint.missing),
         },
     }
-    if checkpoint.known_task.held_out:
-        details["held_out"] = checkpoint.known_task.held_out
     run = RunDirectory.create_or_resume(folder, run_config(checkpoint), details, checkpoint.vocabulary)
     training_checkpoint.save_checkpoint(
         run.checkpoints,
@@ -163,5 +164,5 @@ def run_config(checkpoint: BertCheckpoint) -> TrainingConfig:
         task_settings=task.task_settings,
         max_seq_length=checkpoint.max_seq_length,
         best_metric=task.best_metric,
-        **task.split,
+        **task.drawn,
     )

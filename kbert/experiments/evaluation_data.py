@@ -1,14 +1,18 @@
 """The data that a model is evaluated on: opened, and compared with what it was trained on."""
 
 import contextlib
+from collections.abc import Iterable, Iterator
 
 from absl import logging
 
 from kbert.checkpoints.conversion.untrained_rows import warn_of_positions
 from kbert.config import PretrainingConfig
+from kbert.experiments.finished_run import content_digest
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.input_pipelines.data_files import shown_source
 from kbert.input_pipelines.records.record_folders import LabelledRecords, PretrainingRecords
+from kbert.runs.run_directory import RunDirectory
+from kbert.runs.run_file import holds_run
 from kbert.tasks.pretraining.objectives import require_pairing
 
 
@@ -42,7 +46,7 @@ def evaluation_data(loaded, eval_file, input_dir=None, held_out=False):
     data.require_order()
     data.agreed_dataset(config.dataset)
     data.check_with(task, length, loaded.source, loaded.vocabulary.describe())
-    _warn_of_training_data(loaded.run, data)
+    warn_of_training_data(trained_runs(loaded.run and loaded.run.path), data)
     return data
 
 
@@ -51,41 +55,58 @@ def labelled_examples(loaded, task, eval_file, max_seq_length: int, held_out) ->
     data = LabelledFile(eval_file, task.files, loaded.training_config.dataset)
     if held_out:
         data = held_out_part(loaded.run, data)
-    else:
-        _warn_of_training_data(loaded.run, data)
+    warn_of_training_data(trained_runs(loaded.run and loaded.run.path), data)
     data.check_with(task, max_seq_length, loaded.source, loaded.vocabulary.describe())
     return data
 
 
-def _warn_of_training_data(run, data):
-    """Warns where the examples are those that a run was trained on, or these and the held-out ones."""
-    if run is None:
+def trained_runs(path) -> Iterator[RunDirectory]:
+    """The run in a folder, if it is one, and those that gave it its weights, if they are the same still."""
+    digest = None
+    while path and holds_run(path) and digest in (None, content_digest(path)):
+        run = RunDirectory(path)
+        yield run
+        path, digest = run.details.get("init_checkpoint"), run.details.get("init_digest") or ""
+
+
+def warn_of_training_data(runs: Iterable[RunDirectory], data):
+    """Warns where data to evaluate on are what a run was trained on, or this and what it held out.
+
+    Args:
+      runs: those that trained the weights.
+      data: a `LabelledFile`, also the held-out part of one, `LabelledRecords` or `PretrainingRecords`.
+    """
+    is_file = data.examples is not None
+    whole = data.whole if is_file else data
+    for run in runs:
+        held_out = run.details.get("held_out")
+        if is_file and held_out and data.digest == held_out["digest"]:
+            continue
+        trained, digests = run.details.get("num_train_examples", 0), run.details.get("data", {}).get("train")
+        drawn, number = whole, getattr(run.config, "max_train_examples", None)
+        if is_file and number:
+            drawn = whole.at_most(number, run.config.dev_split_seed)
+        if drawn.fingerprint in (digests if isinstance(digests, list) else [digests]):  # a list: of phases
+            trained, others = drawn.num_examples, ""
+        elif is_file and held_out and _is_split(run, whole):
+            others = "; split=dev takes those that were held out, as a training with the same dev_split does"
+        else:
+            continue
+        logging.warning(
+            "%s holds the training data of %s, and %s of its %s examples were trained on: their scores, and "
+            "a temperature or thresholds chosen by them, say little about other texts%s.",
+            shown_source(data.path),
+            run.path,
+            f"{trained:,}",
+            f"{whole.num_examples:,}",
+            others,
+        )
         return
-    trained, digests = run.details.get("num_train_examples", 0), run.details.get("data", {}).get("train", [])
-    drawn = data
-    if data.examples is not None and run.config.max_train_examples:
-        drawn = data.at_most(run.config.max_train_examples, run.config.dev_split_seed)
-    if drawn.fingerprint in (digests if isinstance(digests, list) else [digests]):  # a list: of phases
-        trained, others = drawn.num_examples, ""
-    elif data.examples is not None and _is_split(run, data):
-        others = "; split=dev takes those that were held out"
-    else:
-        return
-    logging.warning(
-        "%s holds the training data, and %s of its %s examples were trained on: their scores, and a "
-        "temperature or thresholds chosen by them, say little about other texts%s.",
-        shown_source(data.path),
-        f"{trained:,}",
-        f"{data.num_examples:,}",
-        others,
-    )
 
 
 def _is_split(run, data) -> bool:
     """Whether a run was trained on some of the examples, of which `dev_split` held out others."""
-    held_out = run.details.get("held_out")
-    if not held_out:
-        return False
+    held_out = run.details["held_out"]
     number = run.details.get("num_train_examples", 0) + held_out["num_examples"]
     if data.num_examples < number or data.num_examples > number and not run.config.max_train_examples:
         return False
@@ -113,7 +134,7 @@ def _pretraining_records(loaded, eval_file, input_dir):
     trained = loaded.run.trained_positions if loaded.run else None
     warn_of_positions(loaded.source, loaded.config, trained, records.max_seq_length)
     records.check()
-    _warn_of_training_data(loaded.run, records)
+    warn_of_training_data(trained_runs(loaded.run and loaded.run.path), records)
     return records
 
 

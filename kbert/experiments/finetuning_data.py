@@ -147,10 +147,6 @@ def open_data(config: FinetuningConfig, paths: LabelledPaths, run_dir=None) -> F
     if paths.dev_dir:
         dev[""].require_order()
         warn_of_trained_records(dev[""], [train])
-    if paths.train_file and paths.dev_file:
-        both = ([*map(files.content, data.examples)] for data in (whole, dev[""]))
-        if shared := shared_rows(*both):
-            logging.warning("%s: %s", shown_source(paths.dev_file), shared)
     if config.dev_split:
         details = run_directory.RunDirectory(run_dir).details if run_dir and holds_run(run_dir) else {}
         recorded = details.get("held_out", {}).get("digest")
@@ -168,6 +164,10 @@ def open_data(config: FinetuningConfig, paths: LabelledPaths, run_dir=None) -> F
         dev[f"{name}_"] = open_source(path, None, dataset)
     for data in dev.values():
         data.agreed_dataset(dataset)
+        if paths.train_file and data.examples is not None and data.whole is not whole:
+            both = ([*map(files.content, part.examples)] for part in (train, data))
+            if shared := shared_rows(*both):
+                logging.warning("%s: %s", shown_source(data.path), shared)
     if paths.train_file:  # records may have been made when more was allowed
         require_read(config.task, dataset, () if paths.has_records else paths.files)
     return FinetuningData(train, dev, dataset)

@@ -9,6 +9,7 @@ from kbert.checkpoints.conversion.untrained_rows import warn_of_positions
 from kbert.checkpoints.model_variables import model_shapes
 from kbert.config import DRAWN_ROWS, Devices, FinetuningConfig
 from kbert.experiments.baselines import warn_of_constant
+from kbert.experiments.evaluation_data import warn_of_training_data
 from kbert.experiments.finetuning_checks import (
     require_pooler,
     too_few_steps,
@@ -68,6 +69,8 @@ def run_finetuning(
     trained_task: Any = FrozenEncoder(task, run_dir) if config.freeze_encoder else start.taught(task)
     if sentence := too_few_steps(config, data.train.num_examples, num_train_steps):
         logging.warning("%s", sentence)
+    for source in data.dev.values():
+        warn_of_training_data(start.runs, source)
     if not data.dev:
         log_unread_settings(config, "dev_file, dev_dir, dev_split")
 

@@ -21,6 +21,7 @@ class LabelledFile:
     Attributes:
       path: as given.
       examples: all examples.
+      whole: of a part, the file that it was drawn from; else this one.
       dataset: the `DatasetConfig`, complete.
 
     Raises:
@@ -30,7 +31,7 @@ class LabelledFile:
     manifest = None
 
     def __init__(self, path, files, dataset):
-        self.path, self._files = path, files
+        self.path, self._files, self.whole = path, files, self
         self.examples = list(files.read_examples(path, reading_dataset(path, dataset)))
         self.dataset = files.complete_dataset(dataset, self.examples, path)
         self.fingerprint = examples_fingerprint(self.examples)

@@ -6,6 +6,7 @@ from absl import logging
 
 from kbert.checkpoints.conversion.untrained_rows import warn_of_positions
 from kbert.config import Devices, PretrainingConfig
+from kbert.experiments.evaluation_data import warn_of_training_data
 from kbert.experiments.init import Init
 from kbert.experiments.start import Start
 from kbert.experiments.trained_run import log_examples, log_unread_settings, trained_run
@@ -59,6 +60,7 @@ def run_pretraining(config: PretrainingConfig, run_dir, phases, vocabulary, init
         log_unread_settings(config, "eval_input_dir")
     for held_out in {phase.held_out.path: phase.held_out for phase in phases if phase.held_out}.values():
         warn_of_trained_records(held_out, records)
+        warn_of_training_data(start.runs, held_out)
 
     # Train.
     trained_positions = start.trained_positions_after(longest)

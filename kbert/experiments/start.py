@@ -15,6 +15,7 @@ from kbert.config import TrainingConfig
 from kbert.config.pooling_config import PoolingConfig
 from kbert.distillation import distillation
 from kbert.distillation.teacher import Teacher, read_teacher
+from kbert.experiments.evaluation_data import trained_runs
 from kbert.experiments.finished_run import content_digest
 from kbert.experiments.init import Init
 from kbert.runs.run_directory import RunDirectory, run_to_resume
@@ -40,6 +41,7 @@ class Start:
         None where it does not say.
       activation: how the checkpoint makes a score of its output, see `Task.with_activation`.
       details: what run.json records of it.
+      runs: the runs of kbert that trained the weights; empty where a run resumes.
       trained_positions: of the weights that a checkpoint gives, see `RunDirectory.trained_positions`; else 0.
 
     Raises:
@@ -58,6 +60,7 @@ class Start:
         self.vocabulary, self.encoder, self.pooling = init.vocabulary, config.encoder, None
         self.activation: str | None = None
         self.trained_positions = 0
+        self.runs: list[RunDirectory] = []
         if resume:
             resume.require_casing(init.do_lower_case)
             # The given one, so that another than the run's is refused with the settings that differ.
@@ -71,6 +74,7 @@ class Start:
             self.encoder = model_loading.encoder_for_checkpoint(config.encoder, read)
             self.activation = read.activation
             if self.has_weights:
+                self.runs = [*trained_runs(init.checkpoint)]
                 self.trained_positions = read.trained_positions or read.encoder.max_position_embeddings
                 if not config.is_updated(WORD_TABLE):
                     warn_of_equal_tokens(read)

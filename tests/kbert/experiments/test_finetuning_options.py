@@ -8,10 +8,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.config import DatasetConfig, FinetuningConfig, PretrainingConfig
 from kbert.encoder import BertEncoder
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.evaluation_data import _warn_of_training_data, held_out_part
+from kbert.experiments.evaluation_data import held_out_part, trained_runs, warn_of_training_data
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.finetuning_data import FinetuningData, LabelledPaths, open_data
 from kbert.experiments.finetuning_run import eval_every_steps
@@ -19,8 +20,10 @@ from kbert.experiments.init import Init
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.experiments.start import Start
 from kbert.experiments.trained_run import log_unread_settings
+from kbert.files.whole_file import write_json
 from kbert.input_pipelines.held_out_split import held_out_indices
 from kbert.input_pipelines.repeated_rows import as_read
+from kbert.runs.checkpoint import save_checkpoint
 from kbert.runs.resume import require_same_run
 from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.tasks import TASKS
@@ -186,12 +189,55 @@ def test_a_run_of_a_kbert_that_compared_texts_exactly_keeps_what_it_held_out(tmp
         require_same_run(run, config, run.details | again.details(config))
         assert held_out_part(run, whole).examples == data.dev[""].examples
         caplog.clear()
-        _warn_of_training_data(run, whole)
+        warn_of_training_data([run], whole)
         assert "split=dev takes those that were held out" in caplog.text
     path.write_text("\n".join(["text,label", *rows[:-2], "more,1", "others,0"]))
     other = open_data(config, LabelledPaths(path), run.path)
     with pytest.raises(ValueError, match="was trained on other data: the content of its training data"):
         require_same_run(run, config, run.details | other.details(config))
+
+
+def test_what_the_weights_were_trained_on_is_known_after_a_conversion_and_in_the_next_run(
+    labelled_files, vocabulary, tmp_path, caplog
+):
+    """Examples that the run before was trained on were held out, with scores near 1 and without a word."""
+    file, other = labelled_files
+    task, config = SequenceClassification(LABELS), tiny_finetuning_config(dev_split=0.2)
+    data = open_data(config, LabelledPaths(file))
+    model = task.build_model(BertEncoder(tiny_encoder_config()))
+    run = written_run(tmp_path / "a", task, model, vocabulary, dev_split=0.2)
+    write_json(run.details | data.details(config), run.path / "run.json")
+    write_checkpoint(read_checkpoint(run.path), tmp_path / "copy", "kbert")
+
+    def said(runs, data):
+        caplog.clear()
+        warn_of_training_data(runs, data)
+        return caplog.messages
+
+    for name in ("a", "copy"):
+        start = Start(config, Init(tmp_path / name), tmp_path / "b", task)
+        again = dataclasses.replace(config, dev_split_seed=1)
+        for paths, changed in (
+            (LabelledPaths(file), config),
+            (LabelledPaths(file, other), tiny_finetuning_config()),
+        ):
+            assert not said(start.runs, open_data(changed, paths).dev[""])
+        for paths, changed in (
+            (LabelledPaths(file), again),
+            (LabelledPaths(other, file), tiny_finetuning_config()),
+        ):
+            (line,) = said(start.runs, open_data(changed, paths).dev[""])
+            assert f"{file} holds the training data of {tmp_path / name}, and 32 of its 40 examples" in line
+        details = TASKS.to_record(task) | start.details
+        after = RunDirectory.create_or_resume(
+            tmp_path / f"after_{name}", tiny_finetuning_config(), details, vocabulary
+        )
+        assert said(trained_runs(after.path), LabelledFile(file, task.files, config.dataset))
+        assert not Start(config, Init(tmp_path / name, from_scratch=True), tmp_path / "b", task).runs
+    save_checkpoint(RunDirectory(tmp_path / "copy").checkpoints, 1, trained_weights(model), {}, {}, keep=1)
+    assert [run.path for run in trained_runs(after.path)] == [after.path], (
+        "what lies there now is another model"
+    )
 
 
 def test_the_number_of_training_examples_is_that_of_the_config(labelled_files, caplog):
@@ -207,7 +253,7 @@ def test_the_number_of_training_examples_is_that_of_the_config(labelled_files, c
     for part, others in ((train, {"held_out": held}), (drawn, {})):
         caplog.clear()
         details = {"num_train_examples": part.num_examples, "data": {"train": part.fingerprint}} | others
-        _warn_of_training_data(SimpleNamespace(config=config, details=details), whole)
+        warn_of_training_data([SimpleNamespace(path="run", config=config, details=details)], whole)
         assert f"{part.num_examples} of its 40 examples were trained on" in caplog.text
         assert ("split=dev" in caplog.text) == bool(others)
 
@@ -219,7 +265,7 @@ def test_a_split_that_large_groups_leave_too_small_is_said_by_the_training_alone
     config = tiny_finetuning_config(dev_split=0.2, dataset=DatasetConfig())
     data = open_data(config, LabelledPaths(tmp_path / "train.tsv"))
     assert "dev_split=0.2 holds out only 2 of 32 examples: those of equal texts" in caplog.text
-    run = SimpleNamespace(config=config, details=data.details(config))
+    run = SimpleNamespace(path="run", config=config, details=data.details(config))
     (tmp_path / "test.tsv").write_text(header + large + "one\tx\n")
     caplog.clear()
     other, trained = (
@@ -227,9 +273,9 @@ def test_a_split_that_large_groups_leave_too_small_is_said_by_the_training_alone
         for name in ("test.tsv", "train.tsv")
     )
     with unittest.mock.patch.object(LabelledFile, "split", side_effect=AssertionError("another number")):
-        _warn_of_training_data(run, other)
+        warn_of_training_data([run], other)
     assert not caplog.text
-    _warn_of_training_data(run, trained)
+    warn_of_training_data([run], trained)
     assert "30 of its 32 examples were trained on" in caplog.text and "holds out" not in caplog.text
 
 

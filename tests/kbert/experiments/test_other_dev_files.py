@@ -147,6 +147,18 @@ def test_what_a_run_is_evaluated_on_has_names(labelled_files, tmp_path):
     assert len(known) == 4 and len({names[0] for names in known}) == 1
 
 
+@pytest.mark.parametrize("dev_split", [None, 0.25])
+def test_every_file_is_compared_with_what_is_trained_on(labelled_files, dev_split, caplog):
+    train, dev = labelled_files
+    config = tiny_finetuning_config(dev_split=dev_split)
+    paths = finetuning_data.LabelledPaths(
+        train, None if dev_split else dev, other_dev_files={"dev": dev, "web": train}
+    )
+    finetuning_data.open_data(config, paths)
+    (said,) = [line for line in caplog.messages if "examples for evaluation are also training" in line]
+    assert said.startswith(f"{train}: {30 if dev_split else 40} of 40 examples")
+
+
 def test_a_finished_run_is_known_by_all_that_was_asked(labelled_files, tmp_path):
     train, dev = labelled_files
     config, arguments = tiny_finetuning_config(), {"train_file": train, "dev_file": dev}
