@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 from kbert.extras import require
 from kbert.files.packed_streams import PackedStreams
 
+_LONGEST_WINDOW = 31  # log2 of bytes; by itself the library reads up to 27
+
 
 class Compression(NamedTuple):
     """A compression: its `name`, the function that opens such a file, and its errors for damaged files."""
@@ -40,7 +42,7 @@ def find_compression(path: str | Path) -> Compression | None:
             return Compression("xz", opener, (EOFError, lzma.LZMAError))
         case ".zst":
             zstd = _import_zstd(path)
-            return Compression("zstd", zstd.open, (EOFError, zstd.ZstdError))
+            return Compression("zstd", functools.partial(_open_zstd, zstd), (EOFError, zstd.ZstdError))
     return None
 
 
@@ -109,6 +111,12 @@ def _open_streams(opener, decompressor, path, mode="rb", **text_settings):
         return opener(path, mode, **text_settings)
     unpacked = io.BufferedReader(PackedStreams(path, decompressor))
     return io.TextIOWrapper(unpacked, **text_settings) if "t" in mode else unpacked
+
+
+def _open_zstd(zstd, path, mode="rb", **text_settings):
+    """As `zstd.open`, but for what `zstd --long=31` wrote too, which takes up to 2 GiB of memory to read."""
+    options = {} if "w" in mode else {zstd.DecompressionParameter.window_log_max: _LONGEST_WINDOW}
+    return zstd.open(path, mode, options=options, **text_settings)
 
 
 def _import_zstd(path):

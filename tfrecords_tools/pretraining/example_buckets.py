@@ -4,6 +4,7 @@ Every example goes to a bucket drawn at random. Later all examples of a bucket a
 random order and written to one part of a shard. Together this is a uniform shuffle of the whole corpus.
 """
 
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,8 +51,9 @@ class Examples(NamedTuple):
 def write_buckets(path: str | Path, examples: Examples, num_buckets: int, generator: np.random.Generator):
     """Distributes the examples at random over buckets of equal size (to within one example), and writes them.
 
-    The file begins with an int64 array of shape [buckets, 2], the number of examples and of pieces in each
-    bucket; then the buckets follow. It is written under a temporary name first.
+    The file begins with an int64 array of shape [buckets + 1, 2], the number of examples and of pieces before
+    each bucket and in all; then the buckets follow. So a short read finds a bucket: a large corpus has
+    thousands of buckets and of files. It is written under a temporary name first.
 
     Args:
       path: the file.
@@ -64,21 +66,18 @@ def write_buckets(path: str | Path, examples: Examples, num_buckets: int, genera
     order = np.argsort(bucket, kind="stable")
     examples = examples.take(order)
     lengths = examples.first_lengths.astype(np.int64) + examples.second_lengths
-    counts = np.zeros((num_buckets, 2), _COUNT)
-    counts[:, 0] = np.bincount(bucket, minlength=num_buckets)
-    counts[:, 1] = np.bincount(bucket[order], weights=lengths, minlength=num_buckets)
-    ends = np.cumsum(counts, axis=0)
+    starts = np.zeros((num_buckets + 1, 2), _COUNT)
+    starts[1:, 0] = np.cumsum(np.bincount(bucket, minlength=num_buckets))
+    starts[1:, 1] = np.cumsum(np.bincount(bucket[order], weights=lengths, minlength=num_buckets))
     columns = (
         examples.first_lengths.astype(_LENGTH),
         examples.second_lengths.astype(_LENGTH),
         examples.labels.astype(_LABEL),
     )
     with whole_file(path) as aside, open(aside, "wb") as file:
-        file.write(counts.tobytes())
-        for number in range(num_buckets):
-            rows, pieces = (
-                slice(*pair) for pair in zip(ends[number] - counts[number], ends[number], strict=True)
-            )
+        file.write(starts.tobytes())
+        for start, end in pairwise(starts):
+            rows, pieces = (slice(*pair) for pair in zip(start, end, strict=True))
             for column in columns:
                 file.write(column[rows].tobytes())
             file.write(examples.pieces[pieces].tobytes())
@@ -86,7 +85,7 @@ def write_buckets(path: str | Path, examples: Examples, num_buckets: int, genera
 
 def count_examples(path: str | Path, num_buckets: int) -> np.ndarray:
     """int64 array of shape [buckets]: how many examples of each bucket a file holds."""
-    return _counts(path, num_buckets)[:, 0]
+    return np.diff(np.fromfile(path, _COUNT, 2 * (num_buckets + 1))[::2])
 
 
 def read_bucket(paths, bucket: int, num_buckets: int, piece_dtype) -> Examples:
@@ -99,16 +98,15 @@ def read_bucket(paths, bucket: int, num_buckets: int, piece_dtype) -> Examples:
       piece_dtype: the dtype of the pieces.
     """
     piece_dtype = np.dtype(piece_dtype)
-    bytes_per_example = 2 * _LENGTH.itemsize + _LABEL.itemsize
+    sizes = np.array([2 * _LENGTH.itemsize + _LABEL.itemsize, piece_dtype.itemsize])  # of examples and pieces
     parts = []
     for path in paths:
-        counts = _counts(path, num_buckets)
-        examples_before, pieces_before = counts[:bucket].sum(axis=0)
-        examples, pieces = counts[bucket]
-        offset = counts.nbytes + examples_before * bytes_per_example + pieces_before * piece_dtype.itemsize
         with open(path, "rb") as file:
-            file.seek(offset)
-            content = file.read(examples * bytes_per_example + pieces * piece_dtype.itemsize)
+            file.seek(bucket * 2 * _COUNT.itemsize)
+            before, end = np.frombuffer(file.read(4 * _COUNT.itemsize), _COUNT).reshape(2, 2)
+            file.seek((num_buckets + 1) * 2 * _COUNT.itemsize + before @ sizes)
+            content = file.read((end - before) @ sizes)
+        examples, pieces = end - before
         columns, start = [], 0
         for dtype, count in (
             (_LENGTH, examples),
@@ -120,7 +118,3 @@ def read_bucket(paths, bucket: int, num_buckets: int, piece_dtype) -> Examples:
             start += columns[-1].nbytes
         parts.append(Examples(columns[3], *columns[:3]))
     return Examples.concatenate(parts)
-
-
-def _counts(path, num_buckets):
-    return np.fromfile(path, _COUNT, 2 * num_buckets).reshape(num_buckets, 2)

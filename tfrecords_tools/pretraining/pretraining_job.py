@@ -28,7 +28,7 @@ Pool = WorkerPool | BeamPool
 
 _PLAN_FILE = "plan.json"
 _SECTIONS = ("settings", "vocabulary")
-_FORMAT = 3  # version of the folder's contents; a folder with another number is not resumed
+_FORMAT = 4  # version of the folder's contents; a folder with another number is not resumed
 
 
 @dataclass(frozen=True)

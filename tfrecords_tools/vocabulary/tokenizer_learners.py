@@ -7,6 +7,8 @@ give the same bytes.
 import io
 import json
 import re
+import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePi
 from tfrecords_tools.corpus.corpus_files import text_bytes
 from tfrecords_tools.corpus.documents import TextFormat, plan_units, read_unit_lines
 from tfrecords_tools.corpus.problems import Problems
+from tfrecords_tools.vocabulary.wordpiece_learner import ALPHABET_LIMIT
 
 _FIRST = ("<s>", "<pad>", "</s>", "<unk>")  # of RoBERTa's and XLM-R's ids; <mask> is the last
 _LONGEST_LINE = 1 << 30  # bytes; by default sentencepiece leaves longer lines than 4,192 out
@@ -69,13 +72,16 @@ def learn_bpe(lines: Iterable[str], vocab_size: int, min_frequency: int = 2) -> 
 def learn_unigram(lines: Iterable[str], vocab_size: int) -> SentencePieceVocabulary:
     """Learns a unigram model with XLM-R's normalization (nmt_nfkc) and numbering.
 
+    Of the characters it leaves out the rarest, 1 of 2,000 running ones as sentencepiece does by itself, but
+    never the most frequent `ALPHABET_LIMIT` (or half of `vocab_size`) nor those of ASCII: of prose in few
+    letters the rarest are digits, brackets and capitals.
+
     Args:
       lines: the text.
       vocab_size: how many tokens, special ones included. Fewer are learned from a small text.
 
     Raises:
       ValueError: for a `vocab_size` without room for the characters of the text, and for a text without any.
-        What reading the lines raises comes out as it is.
     """
     from sentencepiece import SentencePieceTrainer
 
@@ -83,22 +89,19 @@ def learn_unigram(lines: Iterable[str], vocab_size: int) -> SentencePieceVocabul
         raise ValueError(
             f"vocab_size={vocab_size} is too small for a unigram model; give at least {_SMALLEST_UNIGRAM}."
         )
-    model, raised = io.BytesIO(), []
-
-    def sentences():
-        try:
-            for line in lines:
-                yield line.replace(_RESERVED, " ")
-        except (Exception, KeyboardInterrupt, SystemExit) as error:
-            raised.append(error)  # sentencepiece makes a RuntimeError of it
-            raise
-
+    model, counts = io.BytesIO(), Counter[str]()
+    lines = [line.replace(_RESERVED, " ") for line in lines]
+    for line in lines:
+        counts.update(unicodedata.normalize("NFKC", line))
+    frequent = [char for char, _ in counts.most_common(min(ALPHABET_LIMIT, vocab_size // 2))]
+    kept = sorted(char for char in {*frequent, *filter(str.isascii, counts)} if char.isprintable())
     try:
         SentencePieceTrainer.train(
-            sentence_iterator=sentences(),
+            sentence_iterator=iter(lines),
             model_writer=model,
             model_type="unigram",
             normalization_rule_name="nmt_nfkc",
+            required_chars="".join(kept).replace(" ", ""),
             vocab_size=vocab_size - 2,  # XLM-R's <pad> and <mask> are no pieces
             hard_vocab_limit=False,
             max_sentence_length=_LONGEST_LINE,
@@ -106,8 +109,6 @@ def learn_unigram(lines: Iterable[str], vocab_size: int) -> SentencePieceVocabul
             minloglevel=2,
         )
     except RuntimeError as error:
-        if raised:
-            raise raised[0] from None
         if re.search(r"all_chars_count|sentences_\.empty", str(error)):
             raise ValueError(NO_WORDS) from None
         characters = re.search(r"required_chars\. \d+ vs (\d+)", str(error))
@@ -160,7 +161,7 @@ def learn_tokenizer(
 def unknown_share(vocabulary: BaseVocabulary, files: list[Path], text_format: TextFormat) -> float:
     """The share of unknown tokens among those of a corpus, 0 for bytes.
 
-    A unigram model leaves out the rarest characters, 1 of 2,000 running ones: the corpus is read once more.
+    A unigram model leaves out the rarest characters, see `learn_unigram`: the corpus is read once more.
     """
     from sentencepiece import SentencePieceProcessor
 

@@ -31,6 +31,14 @@ def test_lines_of_plain_and_compressed_files(tmp_path, suffix):
     assert list(read_lines(path)) == []
 
 
+def test_zstd_with_a_long_window_is_read(tmp_path):
+    """As `zstd --long=31` writes dumps of forums: it was called a file that is not whole."""
+    path = tmp_path / "texts.jsonl.zst"
+    frame, window_of_2_gib, raw_block = b"\x28\xb5\x2f\xfd", b"\x00\xa8", len(CONTENT) << 3 | 1  # RFC 8878
+    path.write_bytes(frame + window_of_2_gib + raw_block.to_bytes(3, "little") + CONTENT)
+    assert list(read_lines(path)) == LINES
+
+
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
 def test_a_compressed_file_that_is_not_whole(tmp_path, suffix):
     packed = PACKED[suffix](b"".join(b"line %d of many\n" % n for n in range(1000)))

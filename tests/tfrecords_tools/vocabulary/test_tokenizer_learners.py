@@ -105,11 +105,18 @@ def test_the_share_of_unknown_tokens_is_that_of_the_graph(kind, tmp_path):
     lines = [*LINES, "龘 rare ☃☃ characters"]
     file = tmp_path / "corpus.txt"
     file.write_text("\n".join(lines))
-    vocabulary = LEARN[kind](lines, SIZES[kind])
+    vocabulary = LEARN[kind](LINES, SIZES[kind])
     ids = [index for row in build_tokenizer(vocabulary)(tf.constant(lines)).to_list() for index in row]
     share = unknown_share(vocabulary, [file], TextFormat())
     assert share == ids.count(vocabulary.ids["<unk>"]) / len(ids)
     assert (share > 0) is (kind == "unigram")
+
+
+def test_a_unigram_model_knows_rare_characters_of_a_text_in_few():
+    """Digits, brackets and capitals of a novel are less than one character of 2,000: each was <unk>."""
+    lines = [line.lower() for line in LINES] * 40
+    rare = "0123456789QXZ()[]$%&,ÄЯ\"'="
+    assert set(rare) <= {*learn_unigram([*lines, rare, "ｦ"], 300).tokens}
 
 
 def test_a_line_with_the_reserved_character_of_sentencepiece_is_learned_from():
