@@ -4,7 +4,9 @@ import functools
 import hashlib
 import io
 import itertools
+import re
 from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +15,8 @@ from absl import logging
 
 from kbert.files.json_file import read_json
 from kbert.files.whole_file import whole_file, write_json
-from kbert.tokenization.bpe.bpe_vocabulary import BytePairVocabulary
+from kbert.tokenization.character_classes import IDEOGRAPHS, in_python
+from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import IN_NO_PIECE
 from kbert.tokenization.unknown_pieces import warn_of_unknown_pieces
 from tfrecords_tools.corpus import chunk_tokenizer
 from tfrecords_tools.corpus.corpus_files import text_bytes
@@ -28,6 +31,13 @@ BLOCK_BYTES = 1 << 20
 TEXT_BYTES_AT_ONCE = 1 << 18
 # Sentences of a document, on average: with fewer nearly all have one; the longest novels have no more.
 _FEWEST_SENTENCES, _MOST_SENTENCES = 1.2, 20_000
+
+
+_MARK = IN_NO_PIECE.encode()
+# By the kind of vocabulary: what a line of a document begins with behind a blank, and without one.
+_BEFORE_LINES = {"bpe": (b" ", b""), "sentencepiece": (b"", _MARK)}
+# Ideographs, kana, their punctuation: a quotation mark of any script may stand beside it.
+_WITHOUT_BLANKS = re.compile(rf"[{in_python(IDEOGRAPHS)}\u3001-\u30ff\uff01-\uff9f]")
 
 
 class TextGroup(NamedTuple):
@@ -141,7 +151,6 @@ def tokenize_group(job: PretrainingJob, group: TextGroup):
     skipped. With deduplication, `tokens/NAME.digests.npy` has one row per document.
     """
     tokenizer, unk_id = _tokenizer(job.stored_vocabulary)
-    marks_blanks = isinstance(tokenizer.vocabulary, BytePairVocabulary)
     problems, text_format = Problems(), job.settings.text_format()
     blocks, digests = [], []
     all_documents = (
@@ -150,10 +159,10 @@ def tokenize_group(job: PretrainingJob, group: TextGroup):
     for documents in byte_batches(all_documents, BLOCK_BYTES, size=lambda document: sum(map(len, document))):
         lines, numbers, pieces, lengths = [], [], [], []
         for number, document in enumerate(documents):
-            lines.extend(_with_blanks(document) if marks_blanks else document)
+            lines.extend(_as_running_text(document, tokenizer.vocabulary.kind))
             numbers.extend([number] * len(document))
         for some_lines in byte_batches(lines, TEXT_BYTES_AT_ONCE):
-            some_pieces, some_lengths = tokenizer(some_lines)
+            some_pieces, some_lengths = _tokens(tokenizer, some_lines)
             pieces.append(some_pieces)
             lengths.append(some_lengths)
         lengths = np.concatenate(lengths)
@@ -173,15 +182,31 @@ def tokenize_group(job: PretrainingJob, group: TextGroup):
     )
 
 
-def _with_blanks(document):
-    """The lines of a document, each but the first behind a blank, which byte-level BPE takes into the word.
+def _as_running_text(document: list[bytes], kind: str) -> list[bytes]:
+    """The lines of a document for a tokenizer of this kind; the second and later ones say what they follow.
 
-    Without it records would say "the end.The next one." A document without any blank is in a script that
-    has none between sentences either.
+    Byte-level BPE takes a blank into the word: without it records would say "the end.The next one." of most
+    scripts. SentencePiece puts one before each text, which Chinese and Japanese do not have: `_tokens` drops
+    it, with an unknown character behind it.
     """
-    if not any(b" " in line for line in document):
-        return document
-    return [document[0], *(b" " + line for line in document[1:])]
+    blank, none = _BEFORE_LINES.get(kind, (b"", b""))
+    others = (
+        (none if _WITHOUT_BLANKS.search(before.decode()[-2:] + line.decode()[:2]) else blank) + line
+        for before, line in pairwise(document)
+    )
+    return [document[0], *others] if kind in _BEFORE_LINES else document
+
+
+def _tokens(tokenizer, lines):
+    """(pieces, lengths) as of a `ChunkTokenizer`, without those of `IN_NO_PIECE` where lines begin."""
+    pieces, lengths = tokenizer(lines)
+    if marked := [number for number, line in enumerate(lines) if line.startswith(_MARK)]:
+        (num_before,) = tokenizer([_MARK])[1]
+        ends = np.cumsum(lengths)
+        firsts = (ends - lengths)[marked]
+        pieces = np.delete(pieces, firsts[:, np.newaxis] + np.arange(num_before))
+        lengths[marked] -= num_before
+    return pieces, lengths
 
 
 def count_pieces(corpus: TokenizedCorpus, unk_id: int) -> dict[str, int]:

@@ -7,11 +7,13 @@ import tensorflow as tf
 
 from kbert.late_tensorflow import traced_function
 from kbert.tokenization.base_tokenizer import BaseTokenizer, OffsetTokens
-from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import WORD_START, SentencePieceVocabulary
+from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import (
+    IN_NO_PIECE,
+    WORD_START,
+    SentencePieceVocabulary,
+)
 from kbert.tokenization.text_ops import sentencepiece_ops
 from kbert.tokenization.word_offsets import characters_before_bytes, valid_utf8, value_row_ids
-
-_IN_NO_PIECE = "\U0010ffff"  # is no character
 
 
 class SentencePieceTokenizer(BaseTokenizer):
@@ -45,7 +47,7 @@ class SentencePieceTokenizer(BaseTokenizer):
             return ids
         # An unknown character at the beginning would be one piece with that before it.
         is_known = tf.reduce_all(tf.not_equal(ids, self.vocabulary.unk_id), axis=1)
-        before = tf.where(tf.logical_and(is_known, tf.logical_not(behind_space)), _IN_NO_PIECE, "")
+        before = tf.where(tf.logical_and(is_known, tf.logical_not(behind_space)), IN_NO_PIECE, "")
         ids, num_before = self(before + words), self(before).row_lengths()
         return tf.ragged.boolean_mask(ids, tf.ragged.range(ids.row_lengths()) >= num_before[:, tf.newaxis])
 

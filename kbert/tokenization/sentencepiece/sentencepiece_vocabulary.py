@@ -9,6 +9,8 @@ from kbert.tokenization.character_classes import IDEOGRAPHS, UNSPACED_LETTERS, i
 
 MODEL_FILE = "sentencepiece.bpe.model"
 WORD_START = "\u2581"  # the character that SentencePiece writes for a space
+# Is no character. Before a text it takes the space that SentencePiece puts before each.
+IN_NO_PIECE = "\U0010ffff"
 _UNSPACED = re.compile(rf"(?=\w)[{in_python(IDEOGRAPHS + UNSPACED_LETTERS)}]")  # but no vowel sign
 
 

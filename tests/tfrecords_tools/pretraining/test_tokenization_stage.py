@@ -4,14 +4,17 @@ import resource
 import numpy as np
 import pytest
 
+from tfrecords_tools.corpus.chunk_tokenizer import ChunkTokenizer
 from tfrecords_tools.corpus.tokenized_corpus import TokenizedCorpus
 from tfrecords_tools.pretraining.tokenization_stage import (
+    _as_running_text,
     _save_array,
+    _tokens,
     _warn_of_odd_documents,
-    _with_blanks,
     occurred_before,
     text_digest,
 )
+from tfrecords_tools.vocabulary.tokenizer_learners import learn_unigram
 
 
 def test_duplicates_are_those_of_the_text_whatever_its_case_and_white_space():
@@ -42,12 +45,28 @@ def test_documents_that_are_none_are_said(num_documents, num_sentences, words, c
     assert words in caplog.text and len(caplog.records) == bool(words)
 
 
+def _bytes(*lines):
+    return [line.encode() for line in lines]
+
+
 def test_sentences_stay_apart_where_blanks_are_part_of_the_words():
     """Records of RoBERTa's vocabulary once held "the end.The next one."."""
-    document = [b"He came home.", b"Yes.", "Ça va ?".encode()]
-    assert b"".join(_with_blanks(document)) == b" ".join(document)
-    without = ["他回家了。".encode(), "狗睡了。".encode()]
-    assert b"".join(_with_blanks(without)) == b"".join(without)
+    document = _bytes(
+        "He came.", "Yes.", "Ça va ?", "네.", "สวัสดี", "他 和 Kim 回家了。", "“走吧。”", "“是。”"
+    )
+    joined = "He came. Yes. Ça va ? 네. สวัสดี他 和 Kim 回家了。“走吧。”“是。”"
+    assert b"".join(_as_running_text(document, "bpe")) == joined.encode()
+    assert _as_running_text(document, "wordpiece") == document
+
+
+def test_sentencepiece_has_no_blank_before_a_sentence_of_chinese():
+    """Records of XLM-R held ▁ before each line: "。▁狗", where texts have "。狗"."""
+    lines = ["他和狗回家了。", "狗睡了。", "他走了。", "Yes , he went home .", "Kim went , too ."]
+    tokenizer = ChunkTokenizer(learn_unigram(lines * 9, 60))
+    pieces, lengths = _tokens(tokenizer, _as_running_text(_bytes(*lines), "sentencepiece"))
+    joined, _ = tokenizer(_bytes("".join(lines[:4]) + " " + lines[4]))
+    assert pieces.tolist() == joined.tolist() and lengths.sum() == len(joined)
+    assert lengths[-1] == tokenizer(_bytes(lines[-1]))[1][0]  # behind a blank
 
 
 def _full_at(limit):
