@@ -18,6 +18,7 @@ from kbert.files.text_encoding import WINDOWS_FOR, is_misread, likely_encoding, 
 from kbert.files.text_file import Problem, find_encoding, numbered_lines, require_text_file
 from kbert.input_pipelines.file_problems import FileProblems
 from kbert.input_pipelines.json_rows import MissingColumn
+from kbert.input_pipelines.label_lists import label_columns
 
 # In characters. The default of the csv module, 131,072, is too small for a book. Without any limit, a quote
 # that is never closed would make one cell of the whole rest of a CSV file.
@@ -172,7 +173,7 @@ def require_columns(
                     "Names of columns stand in quotation marks: CSV reads double ones as such, TSV none; for "
                     "TSV with quotes set dataset.file_format=csv."
                 )
-    read = (*columns, *dataset.text_columns, dataset.scores, dataset.label)
+    read = (*columns, *dataset.text_columns, dataset.scores, dataset.label, *label_columns(header, dataset))
     for column in dict.fromkeys(filter(None, read)):
         if header.count(column) > 1:
             problems.add(

@@ -18,6 +18,7 @@ from kbert.input_pipelines.label_names import (
     same_labels,
     seen_text,
 )
+from kbert.input_pipelines.labels import NO_VALUE
 
 # Which names of labels seldom have inside: also Doccano's, and those of Chinese, Japanese and Arabic.
 _STRONG_MARKS = ",;|#\uff0c\u3001\uff1b\u060c\u061b\t\n"
@@ -332,7 +333,7 @@ class _Mark(NamedTuple):
 
 
 def _mark_of_none(counts):
-    """The `_Mark` among labels, "-", -1 or -100; None where there is none.
+    """The `_Mark` among labels, "-", -1, -100 or, of words, one of `NO_VALUE`; None where there is none.
 
     SNLI writes "-" and Hugging Face's `datasets` -1. They are classes beside "+" and +1, and numbers
     beside negative ones other than these; beside 0 and 1, -1 may be either.
@@ -340,6 +341,8 @@ def _mark_of_none(counts):
     dash = next((label for label in counts if seen_text(label) in DASHES), None)
     if dash and "+" not in counts:
         return _Mark(dash, "as in SNLI", True)
+    if empty := next(filter(NO_VALUE.__contains__, counts), None):
+        return _Mark(empty, "as programs write it", True)
     numbers = sorted({number for label in counts if (number := as_number(label)) is not None})
     least, others = next(iter(numbers), 0), numbers[1:]
     is_mark = least in NUMBERS_FOR_NONE and others != [-least]
@@ -356,13 +359,11 @@ def _judge_signs(counts, path, mend):
     """Refuses "-", -1 and -100 as classes where they mark rows without a label; warns where -1 may."""
     if not (mark := _mark_of_none(counts)):
         return
+    listed = f"{mend}; or, if it is a class, list all labels in dataset.labels."
     if mark.is_sure:
-        raise ValueError(
-            _sentence_of_mark(
-                path, mark, counts, f"{mend}; or, if it is a class, list all labels in dataset.labels."
-            )
-        )
-    warn_once(f"{_sentence_of_mark(path, mark, counts, _CLASSES_ALONE)} It is learned as a class.")
+        raise ValueError(_sentence_of_mark(path, mark, counts, listed))
+    mend = _CLASSES_ALONE if mend == _LEAVE_OUT else listed
+    warn_once(f"{_sentence_of_mark(path, mark, counts, mend)} It is learned as a class.")
 
 
 def _sentence_of_mark(path, mark, counts, mend):

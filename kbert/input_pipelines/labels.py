@@ -120,7 +120,8 @@ class RowLabels:
                 self._headers.doubt(record, where)
             return label
         except MissingColumn as error:  # of one row of JSON lines
-            if not self._dataset.skip_unlabelled or error.column != self._dataset.label:
+            columns = (self._dataset.label, *self._dataset.labels)
+            if not self._dataset.skip_unlabelled or error.column not in columns:
                 raise
             self._lacking = error if self._number == 1 else self._lacking
             return self._leave_out(f"{where} has no column {error.column!r}")
@@ -170,7 +171,8 @@ def class_label(record: dict, dataset: DatasetConfig, where: str) -> str:
     ):
         raise ValueError(
             f"{where} has {label[:80]!r} as its label {column!r}, which is a list or an object as text; for "
-            'several labels set task = "multi_label_classification", else write the name alone.'
+            'several labels set task = "multi_label_classification", else write the name alone, or, if it is '
+            "one, list all labels in dataset.labels."
         )
     return listed_label(label, dataset, where)
 
@@ -237,7 +239,7 @@ def label_set(record: dict, dataset: DatasetConfig, where: str) -> tuple[str, ..
     require_label_set(record, dataset, where)
     value = record[dataset.label]
     if dataset.skip_unlabelled or not _is_blank(value):  # which is the empty list
-        require_label(value, dataset, where)
+        require_label(value, dataset, where, mend=f"write [] if no label holds, {_LEAVE_OUT}")
     try:
         names = _names(value, dataset)
     except ValueError as error:
@@ -258,6 +260,14 @@ def require_label_set(record: dict, dataset: DatasetConfig, where: str):
     """Raises MissingColumn, a ValueError, for a record without the columns that `label_set` reads."""
     if dataset.label in record or label_columns(record, dataset):
         return
+    lacking = [name for name in dataset.labels if name not in record]
+    if len(lacking) < len(dataset.labels) and {*dataset.labels}.isdisjoint(dataset.text_columns):
+        raise MissingColumn(
+            f"{where} has no column {lacking[0]!r} of 0 and 1, as it has for others of dataset.labels; it "
+            f"has {str(sorted(record))[:500]}.{did_you_mean(lacking[0], record)}",
+            "Give each of dataset.labels its column.",
+            lacking[0],
+        )
     zeros_and_ones = [name for name, value in record.items() if zero_or_one(value) is not None]
     seen = f", here {', '.join(map(repr, zeros_and_ones))[:300]}?" if len(zeros_and_ones) > 1 else ""
     raise MissingColumn(
@@ -290,7 +300,8 @@ _WHOSE_LABEL = {
     bool: "which could be taken for several names of classes; write a string, or 0 and 1",
     dict: "an object; classification expects a string or an integer",
 }
-_GIVE_IT_ONE = "give it one, or leave all such rows out by dataset.skip_unlabelled=true."
+_LEAVE_OUT = "or leave all such rows out by dataset.skip_unlabelled=true."
+_GIVE_IT_ONE = f"give it one, {_LEAVE_OUT}"
 
 
 def _signs_of_none(dataset):
@@ -298,21 +309,22 @@ def _signs_of_none(dataset):
     return SIGNS if dataset.labels else ()
 
 
-def require_label(value, dataset: DatasetConfig, where: str, signs=DASHES, are_classes=True):
-    """Raises NoLabel for what stands where there is none; `signs` are what else does, such as `SIGNS`."""
+def require_label(
+    value, dataset: DatasetConfig, where: str, signs=DASHES, are_classes=True, mend=_GIVE_IT_ONE
+):
+    """Raises NoLabel for what stands where there is none; `signs` are what else does, such as `SIGNS`, and
+    `mend` is what to do about it."""
     column = dataset.label
     if value is None or value != value:  # NaN
-        raise NoLabel(
-            f"{where} has {_shown(value)} as its label {column!r}, so it has no label; {_GIVE_IT_ONE}"
-        )
+        raise NoLabel(f"{where} has {_shown(value)} as its label {column!r}, so it has no label; {mend}")
     if not isinstance(value, str) or value in dataset.labels:
         return
     if _is_blank(value):
-        raise NoLabel(f"{where} has no label in column {column!r}; {_GIVE_IT_ONE}")
+        raise NoLabel(f"{where} has no label in column {column!r}; {mend}")
     if _sign(value) in (*signs, *_NO_LABEL):
         raise NoLabel(
             f"{where} has {value!r} as its label {column!r}, which files have where there is none; "
-            f"{_GIVE_IT_ONE}{' If it is a class, list it in dataset.labels.' * are_classes}"
+            f"{mend}{' If it is a class, list it in dataset.labels.' * are_classes}"
         )
 
 
@@ -349,7 +361,7 @@ def _holds(record, column, where):
     if value is None or value != value or _sign(str(value)) in ("", *SIGNS, *_NO_LABEL):
         raise NoLabel(
             f"{where} has {_shown(value) if str(value).strip() else 'nothing'} in the column {column!r} of 0 "
-            f"and 1, so it has no label; {_GIVE_IT_ONE}"
+            f"and 1, so it has no label; write 0 if it does not hold, as fillna(0) does, {_LEAVE_OUT}"
         )
     raise ValueError(
         f"{where} has {_shown(value)} in the column {column!r}; expected 1 where the text has this label, "

@@ -4,10 +4,12 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
+from kbert.cli.warn_once import warn_once
 from kbert.input_pipelines.json_rows import json_type
 from kbert.input_pipelines.labels import require_accepted
 from kbert.input_pipelines.text_offsets import offset_advice, same_words
 from kbert.tasks.token_classification.tag_schemes import OUTSIDE, SCHEMES, from_iob2
+from kbert.tokenization.character_classes import IDEOGRAPHS, in_python
 
 
 class Word(NamedTuple):
@@ -32,6 +34,9 @@ _STARTS, _ENDS = ("start", "start_offset"), ("end", "end_offset")
 _TYPES = ("type", "label", "labels", "entity", "entity_group")
 _LISTS = ("entities", "spans")
 _TAG = re.compile(r"([BIESLUM])-(.+)")
+_IDEOGRAPH = re.compile(f"[{in_python(IDEOGRAPHS)}]")
+_EMOJI = re.compile("[\U00010000-\U0010ffff]")  # and others that UTF-16 has in two units
+_CODE_POINTS = "offsets count characters (code points), and an emoji is one, in JavaScript and Java two"
 
 
 def parse_spans(value: Any, where: str) -> list[Span]:
@@ -113,7 +118,14 @@ def tag_words(
         _require_inside(span, text, shown)
         if before and span.start < before.end:
             raise ValueError(f"{shown} overlaps {before.start} to {before.end} ({before.type}).")
-        inside = _words_inside(words, span, shown)
+        is_behind_emoji = span.text is None and bool(_EMOJI.search(text, 0, span.start))
+        if is_behind_emoji and _IDEOGRAPH.search(text, span.start, span.end):
+            warn_once(
+                "Spans without a text stand behind emoji, on ideographs: each of these is a word, so a wrong "
+                f"offset cuts none. Here {_CODE_POINTS}. Write the text of each span beside it to have it "
+                'compared: {"start": 1, "end": 3, "type": "LOC", "text": ...}.'
+            )
+        inside = _words_inside(words, span, shown, is_behind_emoji)
         for number, index in enumerate(inside):
             tags[index] = f"{'I' if number else 'B'}-{span.type}"
         before = span
@@ -136,7 +148,7 @@ def _require_inside(span, text, shown):
         )
 
 
-def _words_inside(words, span, shown):
+def _words_inside(words, span, shown, is_behind_emoji):
     """The positions of the words of a span."""
     touched = [index for index, word in enumerate(words) if word.start < span.end and word.end > span.start]
     for index in touched:
@@ -144,6 +156,7 @@ def _words_inside(words, span, shown):
         if word.start < span.start or word.end > span.end:
             is_short = word.end == span.end + 1 and words[touched[0]].start == span.start
             advice = " If all spans of the file end a character early, add 1 to each end." if is_short else ""
+            advice = f" Here {_CODE_POINTS}." if is_behind_emoji else advice
             raise ValueError(
                 f"{shown} cuts through the word {word.text!r} at {word.start} to {word.end}; move its ends "
                 f"to those of words.{advice}"

@@ -14,6 +14,8 @@ Sang and Veenstra, "Representing text chunks", 1999 (IOB2, IOE1, IOE2); Ratinov 
 and misconceptions in named entity recognition", 2009 (BILOU).
 """
 
+import functools
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -87,14 +89,26 @@ def scheme_problem(tags: Sequence[str], scheme: str) -> tuple[int, str] | None:
     """
     for index, (before, (prefix, kind), after) in enumerate(_with_neighbours(tags, scheme)):
         tag = tags[index]
-        if not is_tag(tag):
-            return index, f"{tag!r} is no tag of an entity; expected O, or a prefix and a type such as B-PER"
+        if why := _no_tag(tag):
+            return index, f"{tag!r} {why}"
         if tag != OUTSIDE and split_tag(tag)[0] not in _PREFIXES[scheme]:
             return index, f"{tag!r} has a prefix that {scheme} does not have"
         if tag != OUTSIDE and (why := _WRONG[scheme](before, (prefix, kind), after)):
             letters = _LETTERS.get(scheme, "BIES")
             return index, f"{tag!r} {why.format(scheme=scheme, E=letters[2], S=letters[3])}"
     return None
+
+
+@functools.lru_cache(maxsize=4096)  # a file has few tags and many words
+def _no_tag(tag):
+    """Why a label of a file is no tag in any scheme; "" for one that is."""
+    kind = split_tag(tag)[1]
+    if not is_tag(tag):
+        return "is no tag of an entity; expected O, or a prefix and a type such as B-PER"
+    if kind == OUTSIDE:
+        return "says that the type is O, which means no entity; write O, or call the type otherwise"
+    is_joined = any(map(is_tag, re.split("[|;,#]", kind)[1:]))
+    return "is several tags in one, and a word has one; keep that of one entity" if is_joined else ""
 
 
 def _with_neighbours(tags, scheme):
@@ -187,7 +201,7 @@ def _no_scheme(path, broken, seen):
     breaks = {broken[scheme]: f"{scheme} breaks at {broken[scheme]}" for scheme in named}
     is_same = len(breaks) == 1 < len(named)  # such as a tag of no scheme at all
     shown = "; ".join(breaks if is_same else breaks.values())
-    mend = "types of entities without a prefix may get I-"
+    mend = "types of entities without a prefix may get I-, words outside are O"
     if tags <= _TYPED:
         command = r"sed -E 's/([[:blank:]][BIESLUMW])$/\1-ENTITY/' OLD > NEW"
         mend = f"letters alone need a type, in columns: {command}"

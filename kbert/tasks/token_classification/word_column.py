@@ -23,8 +23,9 @@ def require_words(sentences: Sequence, num_columns: int, is_named: bool):
 
     Raises:
       ValueError: for words that each begin with their language, as XTREME's copy of WikiANN has them, or end
-        with their place, as Weibo NER has its characters. Where the column is not named, for one that counts
-        words or sentences, is the same in all lines of each sentence, or holds tags.
+        with their place, as Weibo NER has its characters, or have as many parts between blanks. Where the
+        column is not named, for one that counts words or sentences, is the same in all lines of each
+        sentence, or holds tags.
     """
     words = [word for sentence in sentences for word in sentence.words]
     where = sentences[0].locations[0]
@@ -43,6 +44,12 @@ def _more_than_words(words):
     language = _LANGUAGE.match(words[0])
     if language and all(word.startswith(language[0]) for word in words):
         return f"each word begins with {language[0]!r}; take it away: sed 's/^{language[0]}//'"
+    widths = {len(word.split()) for word in words}
+    if len(widths) == 1 < max(widths):
+        return (
+            f"each word has {max(widths)} parts between blanks, as {words[0]!r}; if these are columns, put "
+            r"tabs between them: sed -E 's/ +/\t/g'"
+        )
     placed = [_PLACED.fullmatch(word) for word in words]
     positions = [int(match[1]) for match in placed if match]
     are_all = len(positions) == len(words) and positions[0] == 0 < max(positions)

@@ -525,6 +525,12 @@ def test_a_list_that_is_not_understood_is_no_name(cell):
                 class_label({"label": written}, DatasetConfig(), "here")
 
 
+def test_a_class_in_brackets_is_listed():
+    with pytest.raises(ValueError, match="else write the name alone, or, if it is one, list all labels in"):
+        class_label({"label": "(1)"}, DatasetConfig(), "here")
+    assert class_label({"label": "(1)"}, DatasetConfig(labels=("(1)", "(2)")), "here") == "(1)"
+
+
 @pytest.mark.parametrize("mark", [*",;|/#", "\uff0c", "\u3001", "\uff1b", "\u060c"])
 def test_labels_that_were_not_separated_are_refused(mark):
     with pytest.raises(
@@ -540,7 +546,8 @@ def test_a_mark_at_the_end_of_names_separates_nothing(caplog):
 
 @pytest.mark.parametrize("value", [["nan"], ["x", "None"], [-1], ["-"], "-", "nan", None])
 def test_an_entry_that_stands_for_no_label(value):
-    with pytest.raises(NoLabel, match="here has .*skip_unlabelled=true"):
+    advice = r"write \[\] if no label holds, or leave .*" if value in ("-", "nan", None) else ""
+    with pytest.raises(NoLabel, match=f"here has .*{advice}skip_unlabelled=true"):
         label_set({"label": value}, DatasetConfig(labels=("x",)), "here")
 
 
@@ -633,6 +640,25 @@ def test_a_column_for_each_label(tmp_path, one, caplog):
         completed(path, SEVERAL_LABELS_FILES, labels=("rude", "toxic"))
     with pytest.raises(ValueError, match=r"no column 'label'.*'toxic', 'rude'\? list all of these"):
         completed(path, SEVERAL_LABELS_FILES)
+
+
+@pytest.mark.parametrize(("content", "message"), [
+    ("text,toxic,rude,toxic\na,1,0,0\n", "has 2 columns 'toxic'"),
+    ("text,toxic,Rude\na,1,0\n", "line 2 has no column 'rude' of 0 and 1, .* Did you mean 'Rude'?"),
+    ("text,toxic,rude\na,,1\n", "nothing in the column 'toxic' .*; write 0 if it does not hold"),
+])  # fmt: skip
+def test_what_is_wrong_with_a_column_for_each_label(tmp_path, content, message):
+    path = tmp_path / "toxic.csv"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=message):
+        completed(path, SEVERAL_LABELS_FILES, labels=("toxic", "rude"))
+
+
+def test_a_row_of_json_without_one_of_the_columns_of_labels_may_be_left_out(tmp_path):
+    path = tmp_path / "toxic.jsonl"
+    path.write_text('{"text": "a", "toxic": 1, "rude": 0}\n{"text": "b", "toxic": 1}\n')
+    dataset = DatasetConfig(labels=("toxic", "rude"), skip_unlabelled=True)
+    assert [row.text for row in SEVERAL_LABELS_FILES.read_examples(path, dataset)] == ["a"]
 
 
 # ------------------------------------------------------------------------------ numbers

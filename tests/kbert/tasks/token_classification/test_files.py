@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.input_pipelines.json_rows import MissingColumn
@@ -188,6 +189,8 @@ def test_labels_of_a_training_file_are_o_and_both_tags_of_each_type(tmp_path):
             "科0\tO\n技1\tO\n80\tO\n",  # Weibo NER
             "'科0' and '技1'; take it away: sed -E 's/^(.)[0-9]+/\\1/' OLD",
         ),
+        ("I I-O\nsaw I-O\nAnn I-PER\n", "line 1: 'I-O' says that the type is O"),
+        ("EU NNP\tB-ORG\nsaid VBD\tO\n", "line 1: each word has 2 parts between blanks, as 'EU NNP'; if"),
         ("EU B\nsaid O\n", "([[:blank:]][BIESLUMW])$/\\1-ENTITY/' OLD > NEW"),
         ("-DOCSTART- O\n\n", "holds no sentences"),
         (
@@ -260,6 +263,10 @@ def own(text, start, end, quote):
             {"text": "Ann", "label": [span(0, 3) | {"answer": "reject"}]},
             "span 1 has 'reject' as its 'answer'",
         ),
+        (
+            {"text": "🎉🎉 Ann saw Bob", "label": [span(5, 8)]},
+            "cuts through the word 'Ann' at 3 to 6; move its ends to those of words. Here offsets count",
+        ),
         (own("🎉🎉 Ann saw Bob", 7, 10, "Ann"), "text[7:10] is 'saw', the span says 'Ann'; offsets count"),
         (
             own("🎉🎉 Ann saw Bob", 5, 8, "Ann"),
@@ -282,6 +289,16 @@ def test_what_is_wrong_with_a_json_line(tmp_path, line, message):
     with pytest.raises(ValueError) as error:
         read(path)
     assert f"{path} line 2" in str(error.value) and message in str(error.value)
+
+
+def test_offsets_on_ideographs_behind_emoji_are_said_to_be_characters(tmp_path, caplog):
+    warn_once.cache_clear()
+    for text, extra in (("我在北京", {}), ("🎉在北京", {"text": "北京"}), ("🎉在北京", {})):
+        assert not caplog.messages
+        line = {"text": text, "label": [span(2, 4, "LOC") | extra]}
+        (sentence,) = read(write(tmp_path, json.dumps(line), "file.jsonl"))
+        assert sentence.labels == ("O", "O", "B-LOC", "I-LOC")
+    assert "behind emoji, on ideographs: each of these is a word, so a wrong offset cuts none" in caplog.text
 
 
 def test_spans_of_tags_are_refused_and_those_of_a_type_like_one_are_not(tmp_path):
@@ -591,12 +608,19 @@ def test_rows_without_labels_may_be_left_out(tmp_path):
         assert [sentence.words for sentence in read(path, skip_unlabelled=True)] == [("Ann",)]
 
 
-@pytest.mark.parametrize("mark", ["-", "-100"])
+@pytest.mark.parametrize("mark", ["-", "-100", "NaN", "None"])
 def test_a_mark_for_no_tag_is_not_left_out_with_its_row(tmp_path, mark):
     tags = "0 1" if mark != "-" else "X O"
     path = write(tmp_path, "".join(f"word {tag}\n" for tag in f"{tags} {mark}".split()), "words.conll")
     with pytest.raises(ValueError, match=f"1 of 3 labels are '{mark}', .* Give these words their tag;"):
         list(TaggedFiles().read_examples(path, DatasetConfig(tag_scheme="none")))
+
+
+def test_minus_one_among_words_is_no_reason_to_leave_a_row_out(tmp_path, caplog):
+    path = write(tmp_path, "I 0\nsaw 1\nit -1\n", "words.conll")
+    assert len(list(TaggedFiles().read_examples(path, DatasetConfig(tag_scheme="none")))) == 1
+    assert "'-1', as `datasets` writes it where there is none. Give these words their tag; or" in caplog.text
+    assert "skip_unlabelled" not in caplog.text
 
 
 def test_words_of_a_table_with_empty_cells_below_the_number(tmp_path):

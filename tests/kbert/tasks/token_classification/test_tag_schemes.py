@@ -52,6 +52,9 @@ def test_schemes_come_back_and_are_found(tags, scheme):
         (["S-PER", "E-PER"], "bioes", 1, "'E-PER' goes on with an entity that has not begun"),
         (["O", "NNP"], "iob2", 1, "'NNP' is no tag of an entity"),
         (["B-"], "iob1", 0, "'B-' is no tag"),
+        (["O", "S-O"], "bioes", 1, "'S-O' says that the type is O, which means no entity; write O"),
+        (["B-PER|B-LOC"], "iob2", 0, "'B-PER|B-LOC' is several tags in one"),
+        (["B-PER", "I-PER|O"], "iob2", 1, "'I-PER|O' is several tags in one"),
     ],
 )
 def test_what_breaks_a_scheme(tags, scheme, place, why):
