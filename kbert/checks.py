@@ -279,6 +279,14 @@ def require_listed(texts, name: str):
     )
 
 
+def require_order(values, name: str):
+    """Raises ValueError for a set or a dict, whose order is not that of the ids."""
+    require(
+        not isinstance(values, set | frozenset | Mapping),
+        f"{name} are a {type(values).__name__}, whose order says nothing; give a list in that of the ids.",
+    )
+
+
 def require_length(max_seq_length: int, vocabulary):
     """Raises ValueError for a length that leaves two texts no room beside a vocabulary's special tokens."""
     shortest = max(SHORTEST_LENGTH, vocabulary.count_special(2) + 1)

@@ -104,7 +104,24 @@ def show_own_lines():
     logging.set_verbosity(logging.INFO)
     handler = logging.get_absl_handler()
     handler.setFormatter(standard_logging.Formatter("%(message)s"))
-    handler.addFilter(lambda record: record.levelno > standard_logging.WARNING or _is_ours(record.pathname))
+    handler.addFilter(_is_shown)
+
+
+@functools.cache
+def show_own_lines_in_session():
+    """The same where a person types Python: there what other packages and the person log stays as it is, and
+    goes where the person sent it."""
+    logging._warn_preinit_stderr = False  # type: ignore[attr-defined]  # no flags will be parsed, which absl would wait for
+    logging.set_verbosity(logging.INFO)
+    logger, handler = logging.get_absl_logger(), logging.get_absl_handler()
+    logger.addFilter(_is_shown)
+    if not standard_logging.root.handlers:
+        handler.setFormatter(standard_logging.Formatter("%(message)s"))
+        logger.addHandler(handler)
+
+
+def _is_shown(record):
+    return record.levelno > standard_logging.WARNING or _is_ours(record.pathname)
 
 
 def _is_ours(path):

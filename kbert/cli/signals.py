@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 import socket
+import sys
 import threading
 
 INTERRUPTED = 130  # 128 + SIGINT, as in shells
@@ -40,8 +41,11 @@ def is_from_interrupt(error: BaseException | None) -> bool:
     return error is not None
 
 
-class StoppedBySignal(Exception):
+class StoppedBySignal(KeyboardInterrupt):
     """Training was stopped by a signal, with everything saved. `exit_code` is 128 + the signal's number.
+
+    A KeyboardInterrupt, whatever the signal: who goes on after each `Exception`, as a search over settings
+    does, stops as well.
 
     Args:
       signal_number: such as 15 (SIGTERM, exit code 143) or 2 (Ctrl-C, exit code 130).
@@ -129,6 +133,8 @@ def _second_signal_ends_at_once(before):
     receiver, sender = socket.socketpair()
     sender.setblocking(False)
     fatal = {number for number, handler in before.items() if handler in _ENDING} - {signal.SIGHUP}
+    if hasattr(sys, "ps1"):  # a notebook or a prompt, whose variables would be lost; Python acts when it runs
+        fatal.discard(signal.SIGINT)
 
     def listen():
         count = 0

@@ -6,8 +6,6 @@ check files and settings as far as possible before they load TensorFlow.
 
 import sys
 
-from absl import logging
-
 from kbert.late_modules import late_modules
 
 __getattr__ = late_modules(__name__)
@@ -16,7 +14,6 @@ __getattr__ = late_modules(__name__)
 def show_lines():
     """Where a person types Python, in a notebook too, shows the lines that the commands show."""
     if hasattr(sys, "ps1"):
-        from kbert.cli.script import show_own_lines
+        from kbert.cli.script import show_own_lines_in_session
 
-        logging._warn_preinit_stderr = False  # type: ignore[attr-defined]  # no flags will be parsed, which absl would wait for
-        show_own_lines()
+        show_own_lines_in_session()

@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
+from kbert.checks import require_order
 from kbert.files.json_values import shown
 from kbert.files.text_encoding import repaired
 
@@ -38,8 +39,10 @@ def sorted_labels(labels: Iterable[str]) -> tuple[str, ...]:
 
 
 def require_label_names(labels: Iterable[str]) -> tuple[str, ...]:
-    """The labels of a task as a tuple. ValueError for a text, whose letters would be labels, for what are no
-    texts, and for an empty one, which answers have in the place of a label that does not hold."""
+    """The labels of a task as a tuple. ValueError for a text, whose letters would be labels, for a set or a
+    dict, for what are no texts, and for an empty one, which answers have in the place of a label that does
+    not hold."""
+    require_order(labels, "labels")
     names = labels if isinstance(labels, str) else tuple(labels)
     if isinstance(names, str) or not all(isinstance(name, str) and name for name in names):
         raise ValueError(

@@ -5,6 +5,7 @@ import hashlib
 from pathlib import Path
 from typing import NamedTuple
 
+from kbert.checks import require_order
 from kbert.files.whole_file import whole_file
 from kbert.tokenization.casing import Contradiction
 
@@ -42,7 +43,8 @@ class BaseVocabulary:
       do_lower_case: the casing of WordPiece; None for the other kinds, whose files decide it.
 
     Raises:
-      ValueError: without tokens, for a repeated token, and for a special token that is missing.
+      ValueError: without tokens, for a set or a dict of them, for a repeated token, and for a special token
+        that is missing.
     """
 
     kind: str
@@ -50,6 +52,7 @@ class BaseVocabulary:
     do_lower_case: bool | None = None
 
     def __init__(self, tokens, special_tokens: SpecialTokens, source: str):
+        require_order(tokens, "tokens")
         self.tokens = tuple(tokens)
         self.special_tokens = SpecialTokens(*special_tokens)
         self.ids = {token: index for index, token in enumerate(self.tokens)}

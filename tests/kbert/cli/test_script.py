@@ -53,6 +53,16 @@ def test_the_first_process_of_a_container_ends_by_sigterm():
     assert (ended.returncode, ended.stderr) == (143, b"")  # -15 without a handler
 
 
+@pytest.mark.parametrize("is_set_up", [False, True])
+def test_a_notebook_keeps_the_lines_of_others(is_set_up):
+    """One call of `kbert.finetune` silenced the warnings of the person and of every other library."""
+    own = "logging.basicConfig(format='mine: %(message)s')" if is_set_up else "pass"
+    code = "import logging, sys; sys.ps1 = '>>> '\n" + own + "\nfrom kbert.experiments import show_lines; "
+    code += "show_lines(); logging.getLogger('theirs').warning('fold 3')"
+    shown = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True)
+    assert shown.stderr == ("mine: fold 3\n" if is_set_up else "fold 3\n")
+
+
 @pytest.mark.parametrize(
     ("body", "exit_code"),
     [

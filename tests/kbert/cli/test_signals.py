@@ -142,3 +142,30 @@ def test_the_second_signal_ends_a_process_within_a_long_call():
     finally:
         process.kill()
         process.communicate()
+
+
+_INTERRUPTED_TWICE = """
+import hashlib, os, signal, sys, threading, time
+from kbert.cli.signals import StopSignal, StoppedBySignal
+sys.ps1 = ">>> "
+def interrupt():
+    for _ in range(2):
+        time.sleep(0.2)
+        os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=interrupt).start()
+with StopSignal().listening() as stop:
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 8_000_000)  # some seconds without an instruction of Python
+try:
+    raise StoppedBySignal(stop.received, "at step 3")
+except Exception:
+    print("a search over settings went on")
+except KeyboardInterrupt as error:
+    print(error)
+"""
+
+
+@pytest.mark.slow
+def test_a_notebook_outlives_its_second_interrupt():
+    """Its kernel was ended, and with it all variables; `except Exception` took the first one for an error."""
+    result = subprocess.run([sys.executable, "-c", _INTERRUPTED_TWICE], capture_output=True, text=True)
+    assert (result.returncode, result.stdout) == (0, "stopped by SIGINT at step 3\n")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kbert.input_pipelines.label_names import require_label_names
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from kbert.tokenization.vocabulary_files import read_vocabulary
 
@@ -150,3 +151,12 @@ def test_pieces_may_have_256_bytes_besides_the_marks_of_a_continuation():
     for long in ("é" * 128 + "a", "##" + "a" * 257):
         with pytest.raises(ValueError, match="on line 6, .* has 257 bytes; expected at most 256"):
             Vocabulary([*SPECIAL_TOKENS, long], True)
+
+
+@pytest.mark.parametrize("collection", [set, dict.fromkeys])
+def test_what_has_no_order_is_refused(collection):
+    """transformers' `get_vocab()` is a dict in any order: each token had another's id."""
+    with pytest.raises(ValueError, match="tokens are a .*whose order says nothing"):
+        Vocabulary(collection([*SPECIAL_TOKENS, "walk"]), True)
+    with pytest.raises(ValueError, match="labels are a .*whose order says nothing"):
+        require_label_names(collection(["neg", "pos"]))
