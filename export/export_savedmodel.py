@@ -123,8 +123,7 @@ def export_savedmodel(
         report |= stored_weights.check_stored_once(aside, model.num_parameters)
         report["docker"] = docker_command(base, name, min_server_version)
         _write_about(aside, model, report, warm_up, name, version)
-    size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
-    return {"path": str(target), "version": version} | report | {"bytes": size}
+    return {"path": str(target), "version": version} | report
 
 
 def _warn_of_prompts(model):

@@ -31,7 +31,7 @@ from kbert.config.vectors_config import BY_HAND
 from kbert.extras import require
 from kbert.files.output_path import check_output_folder, other_files, require_free_folder
 from kbert.files.whole_file import whole_folder, write_json, write_text
-from kbert.reports.page import render
+from kbert.reports.page import percent, render
 from kbert.reports.text_table import text_table
 from kbert.runs.columns_of_run import require_columns_of_model
 from kbert.scripts.training_flags import Checkpoint
@@ -199,7 +199,7 @@ def _table(reports) -> str:
     for name, report in reports.items():
         length, by_threads = list(report["latency_ms"].items())[-1]
         milliseconds = f"{by_threads['1']:.2f} ms ({length} tokens)"
-        rows.append([name, f"{report['bytes'] / 1e6:.2f} MB", f"{report['agreement']:.2%}", milliseconds])
+        rows.append([name, f"{report['bytes'] / 1e6:.2f} MB", percent(report["agreement"], 2), milliseconds])
     return text_table(rows)
 
 

@@ -180,7 +180,8 @@ def _closing(report, target) -> dict:
     words, heldout = report["words"], report.get("heldout")
     values = {"words of the texts": f"{words['running']:,}, {words['different']:,} different"}
     if heldout:
-        changed = f"{heldout['changed_texts']:.2%} of {heldout['texts']:,}"
+        share, number = heldout["changed_texts"], heldout["texts"]
+        changed = f"{round(share * number):,} of {number:,} ({100 * share:.3g}%)"
         values["held-out texts cut differently"] = changed
     return values | {"checkpoint": target, "the same as JSON": Path(target) / TRIMMING_FILE}
 
@@ -313,9 +314,9 @@ def changed_texts(texts: Iterable[str], before: Vocabulary, after: Vocabulary) -
                 unknown[which] += sum(pair[which] is None for pair in pairs)
     return {
         "texts": num_texts,
-        "changed_texts": round(num_changed / max(1, num_texts), 4),
+        "changed_texts": num_changed / max(1, num_texts),
         "tokens": num_tokens,
-        "changed_tokens": round(num_tokens_changed / max(1, num_tokens), 4),
+        "changed_tokens": num_tokens_changed / max(1, num_tokens),
         "unknown_words": {"before": unknown[0], "after": unknown[1]},
     }
 

@@ -33,7 +33,7 @@ def check_stored_once(directory, num_parameters: int) -> dict:
 
     Returns:
       dict: parameters, as given; weight_bytes, of the tensors as they are stored; graph_bytes, of
-        `saved_model.pb`; bytes, of all files.
+        `saved_model.pb`; bytes, of all files that are there: the card, which says it, comes later.
 
     Raises:
       ValueError: when it stores more than 1.05 times as many numbers and 1,024, as variables and as constants

@@ -129,7 +129,7 @@ class MeasuredExport:
         if wrong > most_different(comparison["num_answers"], self._min_agreement):
             raise ValueError(
                 f"{name} does not predict as Keras does for {wrong} of {comparison['num_answers']} "
-                f"({data.name}): agreement {agreement:.4f}, --min_agreement="
+                f"({data.name}): agreement {agreement:.6g}, --min_agreement="
                 f"{self._min_agreement:g}; nothing was exported. Leave its --quantization out, or lower the "
                 "share if you can live with that."
             )

@@ -13,7 +13,9 @@ class Metrics:
     def __init__(self):
         self._registry = CollectorRegistry()
         self._requests = Counter("kbert_requests", "Requests.", ["method", "status"], registry=self._registry)
-        self._tokens = Counter("kbert_tokens", "Tokens of all requests.", registry=self._registry)
+        self._tokens = Counter(
+            "kbert_tokens", "Tokens; an estimate where the graph tokenizes.", registry=self._registry
+        )
         self._cut = Counter("kbert_texts_cut", "Texts longer than the model reads.", registry=self._registry)
         self._seconds = {
             name: Histogram(f"kbert_{name}_seconds", text, registry=self._registry, buckets=_SECONDS)

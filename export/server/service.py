@@ -122,6 +122,7 @@ class Service:
     def _whole_rows(self, request, texts, truncate, max_tokens, name_text):
         """The token ids of texts, each a row; refuses one that would be cut, unless it may be."""
         rows, truncated = self.tokenized(request, self.checked(texts))
+        by_model = int(truncated.sum())
         if max_tokens is not None and max_tokens < rows["input_ids"].shape[1]:
             rows, cut = _cut(rows, max(max_tokens, 2), self.model.text_inputs.vocabulary.sep_id)
             truncated = truncated | cut
@@ -135,7 +136,7 @@ class Service:
                 "shorter one, or allow truncation."
             ),
         )
-        request.cut += int(truncated.sum())
+        request.cut += by_model
         return rows
 
     def token_vectors(

@@ -97,7 +97,7 @@ def _in_json(kind, value) -> str:
     """How to write a value that stands in a text: .2 or True, which JSON does not have, or in quotes."""
     if kind is str and isinstance(value, bool | float):  # a label such as true or 1.0
         text = json.dumps(json.dumps(value))
-        return f"; if you mean the text, write {text}, in a shell --override='NAME={text}'"
+        return f"; if you mean the text, write {text}, in a shell with single quotes around the override"
     if kind is tuple and isinstance(value, str):  # the shell takes the inner quotes of a list without outer
         return '; in --override it is JSON, in quotes of the shell: \'NAME=["a", "b"]\''
     if kind is bool and str(value).lower() in ("true", "false"):

@@ -151,15 +151,15 @@ def open_data(config: FinetuningConfig, paths: LabelledPaths, run_dir=None) -> F
         details = run_directory.RunDirectory(run_dir).details if run_dir and holds_run(run_dir) else {}
         recorded = details.get("held_out", {}).get("digest")
         train, dev[""] = whole.split(config.dev_split, config.dev_split_seed, recorded)
-        shares = {"training": train, "evaluation": dev[""]}
-        _log_split(config, shares)
         if sentence := far_fewer(config.dev_split, dev[""].num_examples, whole.num_examples):
             logging.warning("%s", sentence)
-        _warn_of_labels(f"dev_split={config.dev_split}", whole, shares)
+        _warn_of_labels(f"dev_split={config.dev_split}", whole, {"training": train, "evaluation": dev[""]})
     if config.max_train_examples:
         fewer = train.at_most(config.max_train_examples, config.dev_split_seed)
         _warn_of_labels(f"max_train_examples={config.max_train_examples}", train, {"training": fewer})
         train = fewer
+    if config.dev_split:
+        _log_split(config, {"training": train, "evaluation": dev[""]})
     for name, path in paths.other_dev_files.items():
         dev[f"{name}_"] = open_source(path, None, dataset)
     for data in dev.values():

@@ -138,7 +138,9 @@ def _details(task, phases):
     details = {
         **TASKS.to_record(task),
         "max_seq_length": max(dataset.max_seq_length for dataset in records),
-        "num_train_examples": sum(dataset.manifest.num_examples for dataset in records),
+        "num_train_examples": sum(
+            {dataset.manifest.fingerprint: dataset.num_examples for dataset in records}.values()
+        ),
         "records": records[0].manifest.settings,
         "data": {
             "train": [dataset.manifest.fingerprint for dataset in records],

@@ -35,6 +35,8 @@ _OLD = {
     "cp1254": rf"[ÂÇĞÎİÖŞÛÜâçğîıöşûü{_QUOTES}]{{1,5}}",
     # cp1250 of Hungarian, before Western, which has õ and û for its ő and ű.
     "windows-1250": rf"[áéíóöőúüűÁÉÍÓÖŐÚÜŰ{_QUOTES}]{{1,3}}",
+    # Excel for Mac's plain CSV, before Western, which has Õ, Ò and Ó for its ’, “ and ”.
+    "mac-roman": "[áàâäãåçéèêëíìîïñóòôöõúùûüÄÖÜßÉ’‘“”–—…«»]{1,3}",
     "cp1252": rf"[À-ÖØ-öø-ÿŒœŠšŽžŸ{_QUOTES}]{{1,3}}",
     "cp1250": rf"[{_LATIN_2}{_QUOTES}]{{1,3}}",
     # Before Cyrillic, whose small letters have its bytes: five letters have other forms at a word's end.
@@ -55,6 +57,7 @@ _MISREAD = re.compile("Ã[¡-ª¬-º¼-¿€ƒ„†‡ˆ‰ŠŒŽ•˜™šœž
 # What others have not: all else is cp1252's; Chinese and Korean give kanji, and single jamo other kana.
 _MUST_HOLD = {
     "cp1254": "[ğışĞİŞ]",
+    "mac-roman": "[’“”]",
     "windows-1250": "(?s)(?=.*[őű])(?=.*[öü])(?=.*[áé])",
     "euc-jp": "[も-ん]",
 }

@@ -333,7 +333,10 @@ def _without_quotes(layout):
     tsv = "dataset.file_format=tsv" + f" and dataset.delimiter={layout.delimiter!r}" * (
         layout.delimiter != "\t"
     )
-    return f"If the file is written without quoting, and marks are text, set {tsv}."
+    return (
+        f"If the file is written without quoting, and marks are text, set {tsv} where there is a config, or "
+        "end its name in .tsv where tabs separate."
+    )
 
 
 def _quote_problem(error):

@@ -13,7 +13,7 @@ _ROWS_AT_ONCE = 2048
 
 
 def tokenize_rows(rows, text_inputs, length_name: str = "max_seq_length") -> dict[str, np.ndarray]:
-    """Tokenizes all rows.
+    """Tokenizes all rows, and says how many are cut. Empty texts stand for missing ones, and do not count.
 
     Args:
       rows: a list of `LabelledText`.
@@ -35,7 +35,7 @@ def tokenize_rows(rows, text_inputs, length_name: str = "max_seq_length") -> dic
         packed.append(features)
         progress.report(start + len(batch))
     what = f"are longer than {length_name}={text_inputs.max_seq_length} tokens, and {text_inputs.left_out}."
-    say_share(num_cut, len(rows), "texts", what)
+    say_share(num_cut, sum(bool(row.text or row.text_pair) for row in rows), "texts", what)
     return {name: np.concatenate([features[name].numpy() for features in packed]) for name in packed[0]}
 
 

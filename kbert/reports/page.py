@@ -36,7 +36,8 @@ def write_page(path: str | Path, template: str, **values):
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """0.1234 -> "12.3%"."""
+    """0.1234 -> "12.3%". What is less than all is never "100.0%"."""
+    share = min(share, 1.0 - 10.0 ** (-2 - digits)) if share < 1.0 else share
     return f"{100 * share:.{digits}f}%"
 
 

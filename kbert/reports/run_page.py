@@ -24,7 +24,7 @@ _FACTS = {
     "steps": ("step", "{:,}".format),
     "time": ("elapsed_seconds", tqdm.format_interval),
     "tokens seen": ("tokens_seen", tqdm.format_sizeof),
-    "examples a second": ("examples_per_second", "{:,.1f}".format),
+    "examples a second": ("examples_per_second", "{:,}".format),
     "tokens a second": ("tokens_per_second", tqdm.format_sizeof),
     "of peak FLOP/s": ("share_of_peak", percent),
 }

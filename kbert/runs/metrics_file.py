@@ -32,12 +32,14 @@ COURSE_FIELDS = (
     *("step", "split", "phase", "tokens_seen", "token_share"),
     *("learning_rate", "gradient_norm", "loss_scale", "skipped_steps"),
 )
-# What an evaluation says of its probabilities, and the settings that would be better.
-_CALIBRATION = re.compile(r"(.*_)?(temperature|calibration_error|(chosen|best)_.*)")
+# What an evaluation says of its probabilities, and the settings that would be better. What a model reaches
+# with these, such as `best_f1`, is a score, by which the best checkpoint may be chosen.
+_CALIBRATION = re.compile(r"(.*_)?(temperature|calibration_error|chosen_.*|best_.*_thresh)")
 
 
 def is_calibration(name: str) -> bool:
-    """Whether a metric is about temperature, thresholds or calibration: the terminal shows none of these."""
+    """Whether a metric is a temperature, a threshold or a calibration error: the terminal shows none of
+    these."""
     return bool(_CALIBRATION.fullmatch(name))
 
 

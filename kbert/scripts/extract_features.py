@@ -160,10 +160,12 @@ def write_features(
         )
     own_pooling: Any = pooling or "none"
     if pooling is None and model.own_pooling:
-        own_pooling, layers = model.own_pooling, layers or [-1]
+        own_pooling, layers = model.own_pooling, [-1] if layers is None else layers
         model.vectors.warn_of_named_prompts()
     last_layers = [-1 - layer for layer in range(min(_NUM_LAYERS, model.config.num_hidden_layers))]
-    extractor = feature_extractor.FeatureExtractor(model, layers or last_layers, own_pooling, combine)
+    extractor = feature_extractor.FeatureExtractor(
+        model, last_layers if layers is None else layers, own_pooling, combine
+    )
     extract_features(extractor, input_file, output_file, output_format, batch_size, overwrite)
 
 

@@ -105,7 +105,7 @@ def test_the_report_and_what_lies_beside_the_model(exported):
     } and report["text_ops"]  # fmt: skip
     extra = Path(report["path"]) / "assets.extra"
     about = json.loads((extra / "kbert.json").read_text(encoding="utf-8"))
-    assert about["labels"] == list(run.config.dataset.labels)
+    assert about["labels"] == list(run.config.dataset.labels) and about["bytes"] == report["bytes"]
     assert about["vocabulary"] == run.details["vocabulary"]
     assert (extra / "vocab.txt").read_bytes() == (run.path / "vocab.txt").read_bytes()
 

@@ -21,7 +21,7 @@ from tests import warm_processes
 from tests.conftest import mostly_long
 from tests.kbert.checkpoints.random_checkpoint import MPNET, random_checkpoint
 from tests.kbert.input_pipelines.tables.written_tables import write_parquet
-from tfrecords_tools.trim_vocabulary import changed_texts, trim_vocabulary
+from tfrecords_tools.trim_vocabulary import _closing, changed_texts, trim_vocabulary
 
 TEXTS = ("Jump the walks.", "asked the jump", "walk asks the")
 # Neither in the corpus: "jumped" of known pieces, "calls" with an unknown one.
@@ -235,5 +235,11 @@ def test_words_beyond_the_models_limit_are_unknown_before_and_after():
     before = Vocabulary([*BERT_TOKENS, "a", "##a", "##aa", "b"], True, max_input_chars_per_word=100)
     after = before.with_tokens([token for token in before.tokens if token != "##aa"])
     counts = changed_texts(["a" * 101, "b", "a" * 100], before, after)
-    assert counts["changed_texts"] == 0.3333 and counts["tokens"] == 2 + 51
+    assert counts["changed_texts"] == 1 / 3 and counts["tokens"] == 2 + 51
     assert counts["unknown_words"] == {"before": 1, "after": 1}
+
+
+def test_a_few_texts_of_many_are_not_none():
+    heldout = {"changed_texts": 7 / 150_000, "texts": 150_000}
+    closing = _closing({"words": {"running": 1, "different": 1}, "heldout": heldout}, "out")
+    assert closing["held-out texts cut differently"] == "7 of 150,000 (0.00467%)"

@@ -57,7 +57,10 @@ class LongTexts:
         return pool_windows(logits, owners, number, self._settings.window_pooling, self._kind)
 
     def first_windows(self, values: dict) -> dict:
-        """The values of the first window of each text, but the tokens of all of them.
+        """The values of the first window of each text, but the tokens of the whole text.
+
+        They are those up to the last window and its own. Of pairs they are a few more: each window holds the
+        first text, so it begins fewer tokens after the one before than is reckoned here.
 
         Args:
           values: name -> array of shape (rows, ...), with `window_numbers` among them.
@@ -65,7 +68,9 @@ class LongTexts:
         first = np.flatnonzero(np.diff(long_texts.window_owners(values[WINDOW_FEATURE]).numpy(), prepend=-1))
         texts = {name: value[first] for name, value in values.items()}
         if NUM_TOKENS in values:
-            texts[NUM_TOKENS] = np.add.reduceat(values[NUM_TOKENS], first)
+            tokens, last = values[NUM_TOKENS], np.append(first[1:], len(values[NUM_TOKENS])) - 1
+            step = self._settings.doc_stride or (tokens[first] - 2) // 2
+            texts[NUM_TOKENS] = tokens[last] + values[WINDOW_FEATURE][last] * step
         return texts
 
     def once(self, batch: dict, name: str) -> np.ndarray:

@@ -156,7 +156,7 @@ class SequenceTask(Task):
         return self.outputs(self.long_texts.pool(self.logits(outputs), window_numbers))
 
     def by_text(self, predictions: Predictions) -> Predictions:
-        """Predictions with one row for each text: pooled outputs, its labels, the tokens of all windows."""
+        """Predictions with one row for each text: pooled outputs, its labels, all of its tokens."""
         if not self.long_texts.in_windows:
             return predictions
         texts = self.long_texts.first_windows(predictions.values)

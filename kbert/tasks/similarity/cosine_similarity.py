@@ -45,10 +45,12 @@ class CosineSettings(EmbeddingSettings):
 
 class _Page(Page):
     def example_sections(self, examples, predictions, most_examples):
-        """See `number_sections`; the numbers are cosines."""
+        """See `number_sections`; the numbers are cosines, and the notes say so."""
         pairs = examples and [LabelledText(example.texts[0], example.texts[1], None) for example in examples]
         predicted, true = (predictions.values[name] for name in self.task.collected)
-        return number_sections(pairs, predicted, true, predictions.values[NUM_TOKENS], most_examples)
+        lengths, high = predictions.values[NUM_TOKENS], self.task.settings.highest_score
+        scale = f" Numbers are cosines: the score {high:g} is {self.task.as_cosines(high):g}."
+        return number_sections(pairs, predicted, true, lengths, most_examples, scale)
 
 
 class CosineSimilarity(EmbeddingTask):

@@ -121,7 +121,8 @@ class _Judged(NamedTuple):
         here = (query >= first) & (query < first + len(scores))
         is_right[query[here] - first, candidate[here]] = True
         best = np.where(is_right, scores, -np.inf).max(axis=1, keepdims=True)
-        above, tied = scores - best > tie(best), np.abs(scores - best) <= tie(best)
+        # Similarities that are no numbers tie with all: the loss tells that they are none.
+        above, tied = scores - best > tie(best), ~(np.abs(scores - best) > tie(best))
         counts = (above & ~is_right), (tied & ~is_right), (tied & is_right)
         may_be_wrong = ~is_right.all(axis=1)
         return map(_Rank, *(count.sum(axis=1)[may_be_wrong].tolist() for count in counts))

@@ -324,7 +324,7 @@ def tokenize_groups(
     ]
     for own in {prompt for prompt, _ in prompted}:
         warn_of_written_prompts(own, [text for prompt, text in prompted if prompt == own])
-    texts = [labelled_files.LabelledText(prompt + text, None, None) for prompt, text in prompted]
+    texts = [labelled_files.LabelledText(text and prompt + text, None, None) for prompt, text in prompted]
     shape = (len(groups), num_texts, text_inputs.max_seq_length)
     return {
         name: values.reshape(shape) for name, values in text_reader.tokenize_rows(texts, text_inputs).items()

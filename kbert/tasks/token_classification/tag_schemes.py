@@ -194,7 +194,7 @@ def find_scheme(sentences: Iterable[tuple[Sequence[str], Sequence[str]]], path) 
 def _no_scheme(path, broken, seen):
     """Where the schemes with the letters of a file break, or the usual schemes."""
     once = sum(number == 1 for number in seen.values())
-    is_of_words = len(seen) >= _MANY and once > len(seen) / 2
+    is_of_words = len(seen) >= _MANY and once > len(seen) / 2 and 2 * sum(map(is_tag, seen)) < len(seen)
     tags = {*seen} - {OUTSIDE}
     letters = {split_tag(tag)[0] for tag in tags if is_tag(tag)}
     named = [scheme for scheme in SCHEMES if letters and letters <= set(_PREFIXES[scheme])] or _NAMED

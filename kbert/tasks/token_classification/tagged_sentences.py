@@ -256,7 +256,8 @@ def _checked_labels(sentence: FileSentence, scheme, own, dataset, joined):
         if problem := scheme_problem(tags, scheme):
             index, why = problem
             raise ValueError(
-                f"{locations[index]}: {why}. Fix the file, or set dataset.tag_scheme to the scheme it is in."
+                f"{locations[index]}: {why}. Fix the file; a config sets the scheme it is in as "
+                "dataset.tag_scheme."
             )
         tags = to_iob2(tags, scheme)
         if own != "iob2":

@@ -177,7 +177,7 @@ class TrainingProgress:
         share_per_second = own_share / seconds if seconds else 0.0
         self._tokens_seen += int(work.tokens)
         rates = {
-            "examples_per_second": round(work.examples * share_per_second, 1),
+            "examples_per_second": float(f"{work.examples * share_per_second:.4g}"),
             "tokens_per_second": round(work.tokens * share_per_second, 1),
             "token_share": round(work.tokens / work.positions, 4),
             "tokens_seen": self._tokens_seen,
@@ -249,7 +249,7 @@ def _readable_metrics(metrics):
 def _readable_rates(rates):
     """{"examples_per_second": 716.53, ...} -> "716.5 examples/s  91.2k tokens/s  41.3% of peak"."""
     shown = [
-        f"{rates['examples_per_second']:.1f} examples/s",
+        f"{rates['examples_per_second']:,} examples/s",
         f"{tqdm.format_sizeof(rates['tokens_per_second'])} tokens/s",
     ]
     if "share_of_peak" in rates:

@@ -313,13 +313,14 @@ def test_the_server_describes_and_counts_itself(vectors):
     assert {"/v1/embeddings", "/rerank", "/v1/models/{name}:predict"} < set(described)
     before = asked.whole("GET", "/metrics")[2].decode()
     asked.post("/embed", {"inputs": ["play", "play " * 30]})
+    asked.post("/v1/embeddings", {"input": "play " * 9, "truncate_prompt_tokens": 5})  # as was asked
     after = asked.whole("GET", "/metrics")[2].decode()
 
     def number(page, name):
         return next((float(line.split()[-1]) for line in page.splitlines() if line.startswith(name)), 0.0)
 
     for name, more in (
-        ("kbert_tokens_total", 3 + 12),
+        ("kbert_tokens_total", 3 + 12 + 5),
         ("kbert_texts_cut_total", 1),
         ('kbert_requests_total{method="/embed",status="200"}', 1),
     ):

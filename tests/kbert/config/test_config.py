@@ -182,7 +182,7 @@ REFUSED = {
         FinetuningConfig,
         {"dataset": {"positive_label": True}},
         'dataset: positive_label: expected str, received True; if you mean the text, write "true", in a '
-        "shell --override='NAME=\"true\"'.",
+        "shell with single quotes around the override.",
     ),
     "a fraction in a list of texts": (
         FinetuningConfig,

@@ -241,10 +241,12 @@ def test_what_the_weights_were_trained_on_is_known_after_a_conversion_and_in_the
 
 
 def test_the_number_of_training_examples_is_that_of_the_config(labelled_files, caplog):
+    caplog.set_level("INFO", logger="absl")
     config = tiny_finetuning_config(max_train_examples=16, dev_split=0.2)
     data = open_data(config, LabelledPaths(labelled_files[0]))
     train, dev = data.train, data.dev
     assert train.num_examples <= 16 and dev[""].num_examples == 8
+    assert "dev_split=0.2: 16 examples for training (label loud: 8, label quiet: 8)" in caplog.text
     held_out = {str(one) for one in dev[""].examples}
     assert not held_out & {str(one) for one in train.examples}
     drawn = open_data(tiny_finetuning_config(max_train_examples=16), LabelledPaths(labelled_files[0])).train
@@ -256,6 +258,19 @@ def test_the_number_of_training_examples_is_that_of_the_config(labelled_files, c
         warn_of_training_data([SimpleNamespace(path="run", config=config, details=details)], whole)
         assert f"{part.num_examples} of its 40 examples were trained on" in caplog.text
         assert ("split=dev" in caplog.text) == bool(others)
+
+
+def test_only_rows_that_are_drawn_are_trained_on(tmp_path, caplog):
+    rows = [f"{number}\tx\n" for number in range(100)]
+    for name, part in (("train.tsv", rows), ("dev.tsv", rows[:50])):
+        (tmp_path / name).write_text("text\tlabel\n" + "".join(part))
+    paths = LabelledPaths(tmp_path / "train.tsv", tmp_path / "dev.tsv")
+    for number, shared in ((None, 50), (20, None)):
+        caplog.clear()
+        data = open_data(tiny_finetuning_config(max_train_examples=number, dataset=DatasetConfig()), paths)
+        both = {*data.train.examples} & {*data.dev[""].examples}
+        assert f"{len(both)} of 50 examples for evaluation are also training examples" in caplog.text
+        assert len(both) == shared or 5 < len(both) < 20
 
 
 def test_a_split_that_large_groups_leave_too_small_is_said_by_the_training_alone(tmp_path, caplog):

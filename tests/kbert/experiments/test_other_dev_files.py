@@ -124,7 +124,7 @@ def test_a_file_whose_metrics_would_replace_others_is_refused_before_training(
 
 @pytest.mark.parametrize("name", ["old_baseline", "baseline", "best", "chosen", "x_best", "the_chosen_few"])
 def test_names_with_words_of_metrics_are_refused(labelled_files, name):
-    """`old_baseline_accuracy` is what a constant answer scores on `old`; `best_accuracy` of `x` is hidden."""
+    """`old_baseline_accuracy` is what a constant answer scores on `old`; `best_accuracy` is a metric."""
     train, dev = labelled_files
     with pytest.raises(ValueError, match=f"{name}'.* without the words of metrics baseline, best, chosen"):
         finetuning_data.LabelledPaths(train, dev, other_dev_files={name: dev})

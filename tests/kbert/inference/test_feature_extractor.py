@@ -209,6 +209,8 @@ def test_vectors_of_a_file_are_those_of_embed_at_every_length(length, tmp_path, 
     vectors = np.load(tmp_path / "vectors.npz")["values"][:, 0]
     np.testing.assert_allclose(vectors, kbert.load(tmp_path / "model").embed(texts), atol=1e-5)
     assert ("No prompt stands before the texts, but the model has query:" in caplog.text) == (length == 10)
+    with pytest.raises(ValueError, match="layers is empty"):
+        write_features(tmp_path / "model", tmp_path / "texts.txt", tmp_path / "other.npz", layers=[])
 
 
 def test_json_lines_are_compressed_as_the_name_says(model, input_file, tmp_path):

@@ -245,7 +245,7 @@ def test_empty_rows_are_left_out_by_a_setting_and_counted(write, caplog):
         (
             "a.csv",
             'text,label\na,"b\nc,d\n',
-            ["line 2: a quotation mark opens a cell", "=tsv and dataset.delimiter=','."],
+            ["line 2: a quotation mark opens a cell", "=tsv and dataset.delimiter=',' where", "or end"],
         ),
         ("a.csv", 'text,label\n"a" b,c\n"d",e\n"f" g,h\n', ["line 2: ", "(Also line 4.)", "are doubled"]),
         ("a.csv", "text,text,label\na,b,c\n", ["has 2 columns 'text'"]),

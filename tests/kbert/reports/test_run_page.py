@@ -8,6 +8,7 @@ import pytest
 
 from kbert.config import FinetuningConfig, to_dict
 from kbert.reports.line_charts import thin
+from kbert.reports.page import percent
 from kbert.reports.run_metrics import RunMetrics
 from kbert.reports.run_page import write_run_page
 from kbert.scripts.draw_curves import write_curves
@@ -148,6 +149,13 @@ def test_what_a_run_writes_beside_its_metrics_is_no_score(finetuned_run):
     assert RunMetrics.read(finetuned_run.path, "run").scores() == [
         "accuracy", "f1", "matthews", "calibration_error", "chosen_calibration_error", "best_f1",
     ]  # fmt: skip
+
+
+def test_what_is_less_than_all_is_never_shown_as_all():
+    assert [percent(share, 2) for share in (1.0, 0.99996, 0.9999, 0.5, 0.0, 1.2)] == [
+        "100.00%", "99.99%", "99.99%", "50.00%", "0.00%", "120.00%",
+    ]  # fmt: skip
+    assert percent(0.9996) == "99.9%"
 
 
 def test_scores_of_constant_answers_have_no_curve(run_folder, tmp_path):

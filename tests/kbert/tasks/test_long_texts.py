@@ -7,12 +7,14 @@ from sklearn.metrics import accuracy_score, f1_score
 
 from kbert.features import ENCODER_INPUTS, LABEL_FEATURE, WINDOW_FEATURE
 from kbert.input_pipelines.labelled_files import LabelledText
+from kbert.tasks.pages.page import NUM_TOKENS
 from kbert.tasks.sequences.long_texts import pool_windows
 from kbert.tasks.sequences.multi_label_classification import MultiLabelClassification
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from kbert.tasks.sequences.sequence_regression import SequenceRegression
 from kbert.tasks.task import Predictions
 from kbert.tasks.temperature import SIGMOID, SOFTMAX
+from kbert.tokenization.window_packer import window_starts
 from tests.kbert.inference.random_model import random_task_model
 from tests.naming import naming
 
@@ -139,3 +141,17 @@ def test_numbers_are_pooled_and_correlated_by_text():
     task = SequenceRegression(long_texts="windows")
     metrics = task.score(None, Predictions(values, np.arange(5)))
     assert metrics["pearson"] == pytest.approx(np.corrcoef([2.0, 5.0, 4.5], [2.0, 4.0, 1.0])[0, 1])
+
+
+@pytest.mark.parametrize("doc_stride", [None, 1, 16, 126])
+def test_tokens_in_several_windows_count_once(doc_stride):
+    """A page put 500 tokens among texts of 513 to 1,024, with a small step beyond 2,048."""
+    room, totals = 126, np.array([500, 3, 126, 127, 0, 300], np.int32)
+    steps = np.full_like(totals, doc_stride or room // 2)
+    owners, starts = (part.numpy() for part in window_starts(totals, np.full_like(totals, room), steps))
+    rows = {
+        WINDOW_FEATURE: starts // steps[owners],
+        NUM_TOKENS: 2 + np.minimum(totals[owners] - starts, room),
+    }
+    task = SequenceClassification(("a", "b"), long_texts="windows", doc_stride=doc_stride)
+    assert task.long_texts.first_windows(rows)[NUM_TOKENS].tolist() == (2 + totals).tolist()

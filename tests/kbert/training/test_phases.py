@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,9 +11,11 @@ import pytest
 from kbert.cli.signals import StoppedBySignal
 from kbert.config import OptimizerConfig, PhaseConfig
 from kbert.experiments.pretraining import pretrain
+from kbert.experiments.pretraining_run import _details
 from kbert.manifest import read_manifest
 from kbert.runs import checkpoint
 from kbert.runs.run_directory import RunDirectory, trained_weights
+from kbert.tasks import TASKS
 from kbert.training.phases import Phase, Plan
 from tests.conftest import tiny_encoder_config, tiny_pretraining_config
 from tests.kbert.training import one_weight
@@ -131,3 +134,17 @@ def test_each_phase_of_a_pretraining_has_its_records(records_dir, tmp_path):
     assert [(line["step"], line["phase"]) for line in numbers(run)] == [(2, 1), (4, 2)]
     sizes = [phase["num_train_examples"] for phase in run.details["records_of_phases"]]
     assert sizes == [read_manifest(folder).num_examples for folder in records]
+
+
+def test_a_folder_that_two_phases_read_is_counted_once():
+    first, second = (
+        SimpleNamespace(
+            manifest=SimpleNamespace(fingerprint=name, num_examples=number, settings={}),
+            max_seq_length=8,
+            num_examples=number,
+        )
+        for name, number in (("a", 40), ("b", 2))
+    )
+    task = TASKS["masked_lm"]()
+    phases = [SimpleNamespace(train=records, held_out=None) for records in (first, first, second)]
+    assert _details(task, phases)["num_train_examples"] == 42

@@ -15,6 +15,7 @@ from kbert.tasks.sequences.number_files import NumberFiles
 from kbert.tasks.similarity.cosine_similarity import CosineSimilarity
 from kbert.tasks.similarity.multiple_negatives_ranking import MultipleNegativesRanking
 from kbert.tasks.similarity.text_groups import PositiveFiles, TaughtGroup, TextGroup, text_numbers
+from kbert.tasks.task import Predictions
 from kbert.tokenization.text_inputs import TextInputs
 from tests.conftest import tiny_encoder_config, tiny_finetuning_config
 from tests.kbert.input_pipelines.tables.written_tables import every_kind
@@ -111,7 +112,7 @@ def test_rows_that_cannot_be_learnt_from(tmp_path, task, dataset, row, sentence)
         list(task.files.read_examples(path, dataset))
 
 
-def test_scores_become_cosines_and_missing_texts_empty_ones():
+def test_scores_become_cosines_and_missing_texts_empty_ones(caplog):
     inputs = TextInputs(small_corpus.vocabulary(), 8)
     signed = CosineSimilarity(lowest_score=-1.0, highest_score=1.0)
     assert signed.as_cosines(np.array([-1.0, 0.0, 0.25, 1.0])).tolist() == [-1.0, 0.0, 0.25, 1.0]
@@ -129,6 +130,20 @@ def test_scores_become_cosines_and_missing_texts_empty_ones():
     )
     assert rows.features["input_mask"][0].sum(axis=-1).tolist() == [3, 3, 2]
     assert rows.features["targets"][0] == 0.5 and np.isnan(rows.features["targets"][1])
+    caplog.set_level("INFO", logger="absl")
+    prompted = PoolingConfig(prompts={"own": "the a "}, default_prompt_name="own")
+    own = MultipleNegativesRanking(num_negatives=3).with_pooling(prompted)
+    rows = own.examples_to_features([TextGroup(("jump " * 9, "a"), 0.5)], inputs)
+    assert rows.features["input_mask"][0].sum(axis=-1).tolist()[2:] == [2, 2, 2]
+    assert "1 of 2 texts (50%) are longer than max_seq_length=8" in caplog.text
+
+
+def test_the_page_says_what_its_numbers_are():
+    columns = {"cosine": [0.5, 0.7], "targets": [0.64, 0.7], "num_tokens": [3, 3]}
+    values = {name: np.array(column) for name, column in columns.items()}
+    predictions = Predictions(values, np.arange(2))
+    sections = CosineSimilarity(highest_score=5.0).page.example_sections(None, predictions, 5)
+    assert sections[0].note.endswith(" right number. Numbers are cosines: the score 5 is 1.")
 
 
 def test_a_score_outside_the_range_is_refused():

@@ -111,6 +111,12 @@ def test_a_query_whose_candidates_are_all_right_has_no_rank():
     assert set(of_all) == {"accuracy_at_1", "mrr"}
 
 
+def test_vectors_that_are_no_numbers_rank_by_chance():
+    """The loss of the evaluation says what is wrong; a division by zero came before it."""
+    scores = retrieval_scores(DenseSimilarities(np.full((3, 2, 4), np.nan)))
+    assert scores == pytest.approx({"accuracy_at_1": 1 / 3, "mrr": (1 + 1 / 2 + 1 / 3) / 3})
+
+
 def test_positives_that_tie_with_others_share_the_ranks():
     """One query with two positives among five equal vectors: as drawn, 2 of 5 come first."""
     texts = np.array([[0, 1], [0, 2], [3, 4], [5, 6], [7, 8]])

@@ -209,7 +209,7 @@ def test_what_is_wrong_with_columns(tmp_path, content, message):
 @pytest.mark.parametrize(
     ("dataset", "message"),
     [
-        ({"tag_scheme": "bioes"}, "line 3: 'I-ORG' goes on with an entity that has not begun"),
+        ({"tag_scheme": "bioes"}, "has not begun; bioes begins it with B. Fix the file; a config sets"),
         ({"labels": ("O", "B-ORG")}, "line 5: label 'B-MISC' is not among the labels ['O', 'B-ORG']"),
         ({"file_format": "csv"}, "has no column 'text'; its columns are ['-DOCSTART- -X- O O']"),
     ],

@@ -72,6 +72,13 @@ def test_a_file_in_no_scheme_is_told_by_its_lines():
     assert 'dataset.tag_scheme = "none"' in message
 
 
+def test_one_slip_among_many_types_is_no_column_of_words():
+    tags = [f"B-T{number}" for number in range(25)]
+    with pytest.raises(ValueError, match=r"'X-T4'.* Fix the file") as error:
+        find_scheme([([*tags, "X-T4"], [*range(26)])], "many.conll")
+    assert "as words do" not in str(error.value)
+
+
 @given(tags=st.lists(st.sampled_from(["O", "B-PER", "I-PER", "B-ORG", "I-ORG"]), max_size=8))
 def test_any_tags_of_b_and_i_are_the_entities_that_conlleval_finds(tags):
     """Whatever scheme they are taken for; most beginnings decide it."""

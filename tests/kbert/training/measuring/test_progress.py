@@ -76,6 +76,15 @@ def test_rates_are_those_of_the_interval_without_its_pauses(metrics_file, clock)
     }
 
 
+def test_the_rate_of_slow_steps_is_not_none(metrics_file, clock, caplog):
+    caplog.set_level("INFO", logger="absl")
+    progress = TrainingProgress(metrics_file, 100, 0, clock)
+    clock.now += 400
+    progress.train(10, {"loss": 2.0}, 1e-4, work(800, examples=10))
+    assert strictly_read(metrics_file)[0]["examples_per_second"] == 0.025
+    assert "  0.025 examples/s  " in caplog.text
+
+
 def test_a_resume_within_an_interval_rates_only_the_steps_it_made(metrics_file, clock):
     """The interval's sums begin at its first step, the clock of this process at its own."""
     first = TrainingProgress(metrics_file, 100, 0, clock)
@@ -98,6 +107,13 @@ def test_an_evaluation_of_the_very_step_is_not_counted_as_it_comes_again(metrics
     assert progress.state(4)["num_lines"] == 1
     progress.train(8, {"loss": 1.0}, 1e-3, work(500))
     assert progress.state(8)["num_lines"] == 3
+
+
+def test_a_score_that_may_choose_the_best_checkpoint_is_in_the_log(metrics_file, clock, caplog):
+    caplog.set_level("INFO", logger="absl")
+    squad = {"f1": 70.0, "best_f1": 72.0, "best_f1_thresh": 1.5, "chosen_threshold": 1.25}
+    TrainingProgress(metrics_file, 100, 0, clock).evaluate(4, squad | {"temperature": 1.0})
+    assert caplog.messages == ["step 4/100  evaluation: f1 70  best_f1 72"]
 
 
 def test_the_progress_of_a_phase_has_its_number_its_share_and_event_files(tmp_path, monkeypatch):
