@@ -6,6 +6,7 @@ from absl import logging
 
 # Metrics are means in float32. One example of a million more would be twice as much.
 _ROUNDING = 5e-7
+_FAR_OFF = 100.0  # a loss that only squares of large differences have
 
 
 def warn_of_constant(task, metrics: dict, advice: str):
@@ -40,8 +41,11 @@ def no_better_than_constant(
             continue
         ahead = value - constant if higher_is_better(metric) else constant - value
         if not ahead > _ROUNDING * max(1.0, abs(constant)):  # also for not-a-number
+            to_try = advice + balanced
+            if metric.endswith("loss") and value > _FAR_OFF:
+                to_try = "labels nearer to 0, such as (label - mean) / deviation: a new head gets no further"
             sentences.append(
                 f"This run does no better than a constant answer: {metric} {value:.4g}, the best constant "
-                f"answer {constant:.4g}. Try {advice}{balanced}."
+                f"answer {constant:.4g}. Try {to_try}."
             )
     return sentences

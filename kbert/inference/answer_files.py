@@ -43,7 +43,12 @@ def check_answer_file(path: str | Path, inputs: Iterable[str | Path], overwrite:
     require_parent_folder(path)
 
 
-def write_answers(path: str | Path, answered: Iterable[tuple[dict, dict]], label_separator: str | None):
+def write_answers(
+    path: str | Path,
+    answered: Iterable[tuple[dict, dict]],
+    label_separator: str | None,
+    in_quotes: bool = False,
+):
     """Writes answers in the form that the name says; the file appears when all are there.
 
     A line of JSON is the example and its answer. A table has the columns of the examples, then those of the
@@ -55,6 +60,8 @@ def write_answers(path: str | Path, answered: Iterable[tuple[dict, dict]], label
       answered: (example, answer) in order, both ready for JSON.
       label_separator: in a table it stands between an answer's `labels`, as `dataset.label_separator` does;
         no label is an empty cell. Labels of which one holds it are JSON; with None all are.
+      in_quotes: whether cells of .tsv have the quotation marks of CSV where they need them, as a run reads
+        them whose `dataset.file_format` is csv.
 
     Raises:
       ValueError: as `with_required_cells` does.
@@ -70,7 +77,7 @@ def write_answers(path: str | Path, answered: Iterable[tuple[dict, dict]], label
             columns = _keep(answered, waiting, label_separator)
             waiting.seek(0)
             if any(columns):
-                _write_table(file, file_format, columns, map(json.loads, waiting))
+                _write_table(file, file_format, columns, map(json.loads, waiting), in_quotes)
 
 
 def with_required_cells(rows: Iterable[dict], path: str | Path) -> Iterator[dict]:
@@ -109,7 +116,7 @@ def _keep(answered, waiting, label_separator):
     return example_columns, answer_columns
 
 
-def _write_table(file, file_format, columns, kept):
+def _write_table(file, file_format, columns, kept, in_quotes):
     example_columns, answer_columns = columns
     header = [*example_columns, *(_new_name(name, example_columns) for name in answer_columns)]
     rows = ([*map(cells.get, example_columns), *map(answers.get, answer_columns)] for cells, answers in kept)
@@ -117,9 +124,7 @@ def _write_table(file, file_format, columns, kept):
         row = ["" if cell is None else cell for cell in row]  # an example may lack an `id` that others have
         for name, cell in zip(header, row, strict=True):
             _require_cell(cell, name, number, file_format)
-        cells = (
-            row if file_format == "tsv" else map(_quoted, row)
-        )  # as they are read: .tsv files have no quotes
+        cells = map(_quoted, row) if in_quotes or file_format == "csv" else row  # as they are read
         file.write(FORMATS[file_format].delimiter.join(cells) + "\n")
 
 

@@ -194,6 +194,11 @@ def _naming_advice(column, header, dataset):
             "It looks like fastText's form. Make two columns of it, sed 's/ /\\t/' OLD > NEW.tsv, and set "
             """--override='dataset.column_names=["label", "text"]'."""
         )
+    if column == dataset.label and dataset.labels and {*dataset.labels} <= {*header}:
+        return (
+            f"Of columns of 0 and 1 make one: df[{column!r}] = df[{list(dataset.labels)}].idxmax(axis=1); "
+            'for texts with several labels set task = "multi_label_classification".'
+        )
     if near and column in names:
         if _in_marks(near):
             return ""

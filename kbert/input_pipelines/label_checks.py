@@ -33,7 +33,7 @@ _TAGS = re.compile(r"(<[^<>]+>)+")  # of Stack Overflow
 _NAME_AND_BIT = re.compile(r"(.+)[_:=][01]", re.DOTALL)
 # What SPSS, R and spreadsheets write where a number is missing, far away from the others.
 _FAR_NUMBERS = frozenset((-9999, -999, -99, 99, 999, 9999))
-_TOO_MANY_ONCE = 20  # labels of a file in which none is there twice
+_MANY = 20  # different labels, of which more than half occur once: these are words or numbers
 
 
 def with_judged_labels(
@@ -161,7 +161,9 @@ def without_marks(
     yield from (example for example in read() if marks.keys().isdisjoint(labels_of(example)))
 
 
-def judge_labels(counts: Mapping[str, int], path: str | Path, mend: str = _LEAVE_OUT):
+def judge_labels(
+    counts: Mapping[str, int], path: str | Path, mend: str = _LEAVE_OUT, may_be_rare: bool = False
+):
     """Refuses labels that mean the same or nothing, and warns of those that may.
 
     What cannot be told apart on a screen was not meant as two classes, and neither was a number or a truth
@@ -172,13 +174,14 @@ def judge_labels(counts: Mapping[str, int], path: str | Path, mend: str = _LEAVE
       counts: label -> how often it is in the file.
       path: the file, for messages.
       mend: what to do about marks of no label.
+      may_be_rare: whether many labels may be there once, as among several of a row and types of entities.
 
     Raises:
       ValueError: with the pairs, how often each label is there, and the code points in which they differ; for
         "-" and -1 as marks of rows without a label; for many labels of which each is there once; for labels
         in quotation marks.
     """
-    _require_repeated(counts, path)
+    _require_repeated(counts, path, may_be_rare)
     _require_bare(counts, path)
     if same := same_labels(counts):
         raise ValueError(
@@ -192,17 +195,27 @@ def judge_labels(counts: Mapping[str, int], path: str | Path, mend: str = _LEAVE
     _judge_signs(counts, path, mend)
 
 
-def _require_repeated(counts, path):
-    """Refuses texts or numbers of any kind in the place of classes."""
-    if len(counts) < _TOO_MANY_ONCE or sum(counts.values()) > len(counts):
+def mostly_once(counts: Mapping[str, int]) -> int:
+    """How many labels are there once, where these are more than half of twenty or more; else 0."""
+    once = sum(number == 1 for number in counts.values())
+    return once if 2 * once > len(counts) >= _MANY else 0
+
+
+def _require_repeated(counts, path, may_be_rare):
+    """Refuses texts or numbers of any kind in the place of classes; warns where some are there twice."""
+    once, number = mostly_once(counts), len(counts)
+    if not once or (may_be_rare and once < number):
         return
-    first = ", ".join(repr(label[:80]) for label in list(counts)[:3])
+    first = ", ".join(repr(label[:80]) for label in [label for label in counts if counts[label] == 1][:3])
     are_numbers = None not in map(as_number, counts)
     advice = ' If they are numbers to learn, set task = "sequence_regression".' if are_numbers else ""
-    raise ValueError(
-        f"{path}: each of the {len(counts):,} labels is there once ({first}, ...), as classes never are. Is "
+    sentence = (
+        f"{path}: {once:,} of {number:,} labels are there once ({first}, ...), as classes seldom are. Is "
         f"dataset.label the column of the labels?{advice}"
     )
+    if once == number:
+        raise ValueError(sentence)
+    warn_once(sentence)
 
 
 def _require_no_fractions(counts, path):
@@ -270,7 +283,7 @@ def judge_several_labels(counts: Mapping[str, int], path: str | Path):
     """
     _require_no_bits(counts, path)
     _require_separated(counts, path)
-    judge_labels(counts, path)
+    judge_labels(counts, path, may_be_rare=True)
     for mark in _STRONG_MARKS:
         marked = [label for label in counts if mark in label]
         parts = collections.Counter(part.strip() for label in marked for part in set(label.split(mark)))

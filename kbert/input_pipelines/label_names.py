@@ -27,6 +27,7 @@ _SAME_SHAPE = str.maketrans(
 # Code points that are not seen though their category is not Cf or Cc: joiners, fillers, variation selectors.
 _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0") | {chr(c) for c in range(0xFE00, 0xFE10)}
 _TAGS = frozenset(map(chr, range(0xE0020, 0xE0080)))  # in the flags of England, Scotland, Wales
+_SEEN = re.compile("[^\\W\u115f\u1160\u3164\uffa0]")  # letters and digits, but for fillers
 
 
 def sorted_labels(labels: Iterable[str]) -> tuple[str, ...]:
@@ -71,6 +72,11 @@ def seen_text(label: str) -> str:
         c for c in seen if c.isspace() or c in _TAGS or unicodedata.category(c) not in ("Cf", "Cc")
     )
     return " ".join(bare.translate(_SAME_SHAPE).split())
+
+
+def is_seen(text: str) -> bool:
+    """Whether `seen_text` has anything of a text, which may be long."""
+    return bool(_SEEN.search(text) or seen_text(text))
 
 
 def as_number(label: str) -> Decimal | None:

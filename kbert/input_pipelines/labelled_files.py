@@ -24,6 +24,7 @@ from kbert.input_pipelines.delimited_files import (
 from kbert.input_pipelines.file_problems import FileProblems
 from kbert.input_pipelines.json_rows import AS_LINES, NotLines, parse_object, require_column, text_problem
 from kbert.input_pipelines.label_lists import listed_words
+from kbert.input_pipelines.label_names import is_seen
 from kbert.input_pipelines.labels import ANSWER, LEFT_OUT, NO_VALUE, RowLabels, class_label, label_set
 from kbert.input_pipelines.split_columns import SplitCounter, split_columns
 from kbert.input_pipelines.tables import table_rows
@@ -245,11 +246,12 @@ def _with_texts(records, path, dataset, read, problems):
     one_empty, skipped, marks, rows, escaped = EmptyTextCounter(), 0, [], 0, 0
     # None is a word of sentences, and the right one of several choices.
     signs = NO_VALUE - {"None"} if dataset.sentence or dataset.choices else NO_VALUE
+    holds_text = str.strip if dataset.sentence else is_seen  # words of tweets may be joiners alone
     for where, record in records:
         rows += 1
         for column in texts:  # no generator expression: this is done for every row
             text = record.get(column)
-            if not isinstance(text, str) or not text.strip():
+            if not isinstance(text, str) or not holds_text(text):
                 break
             if text in signs:
                 marks.append((text, where))
@@ -293,8 +295,8 @@ def _is_no_value(cell):
 
 
 def is_nothing(value) -> bool:
-    """Whether nothing stands in a cell: null, an empty list, a blank text."""
-    return value is None or value == [] or isinstance(value, str) and not value.strip()
+    """Whether nothing stands in a cell: null, an empty list, a text of which nothing is seen."""
+    return value is None or value == [] or isinstance(value, str) and not is_seen(value)
 
 
 class EmptyTextCounter:
@@ -317,7 +319,7 @@ class EmptyTextCounter:
         Raises:
           ValueError: when all texts of the example are empty.
         """
-        empty = [name for name, text in texts.items() if isinstance(text, str) and not text.strip()]
+        empty = [name for name, text in texts.items() if isinstance(text, str) and not is_seen(text)]
         if empty and len(empty) == len(texts):
             columns = f"column{'s' if len(empty) > 1 else ''} {', '.join(map(repr, empty))}"
             raise ValueError(f"{where} has no text in {columns}; fix the row or leave it out.")

@@ -160,7 +160,8 @@ def class_label(record: dict, dataset: DatasetConfig, where: str) -> str:
     label = record[column] = class_name(record[column], dataset.labels)
     require_label(label, dataset, where, _signs_of_none(dataset))
     if not isinstance(label, str):
-        raise ValueError(f"{where} has {_shown(label)} as its label {column!r}, {_WHOSE_LABEL[type(label)]}.")
+        kind = "one-hot" if _is_one_hot(label) else type(label)
+        raise ValueError(f"{where} has {_shown(label)} as its label {column!r}, {_WHOSE_LABEL[kind]}.")
     if why := text_problem(record, column):
         raise ValueError(f"{where} {why}; fix the row or leave it out.")
     ends_a_list = label.rstrip()[-1:] in _LIST_ENDS
@@ -178,12 +179,14 @@ def class_label(record: dict, dataset: DatasetConfig, where: str) -> str:
 
 
 def class_name(value, labels: Collection[str]):
-    """What a value calls a class: a whole number its decimal digits, or what the labels call it. So does a
-    float that is whole: pandas makes floats of integers where one is missing. In text "1.0" is the class "1",
-    and "1" the class "1.0", where the labels have only the other. Any other value is given as it is."""
-    if type(value) is int or (isinstance(value, float) and value.is_integer()):
-        name = str(int(value))
-        return name if name in labels else next((x for x in labels if as_number(x) == value), name)
+    """What a value calls a class: a number what the labels call it, a whole one else its decimal digits. So
+    does a float that is whole: pandas makes floats of integers where one is missing. In text "1.0" is the
+    class "1", and "1" the class "1.0", where the labels have only the other. Any other value is given as it
+    is."""
+    number = as_number(str(value)) if type(value) is int or isinstance(value, float) else None
+    if number is not None:
+        name = value if value % 1 else str(int(value))
+        return name if name in labels else next((x for x in labels if as_number(x) == number), name)
     if isinstance(value, str) and labels and value not in labels and as_number(value) is not None:
         return next((name for name in (value.removesuffix(".0"), f"{value}.0") if name in labels), value)
     return value
@@ -291,8 +294,15 @@ def listed_label(label, dataset: DatasetConfig, where: str):
     return label
 
 
+def _is_one_hot(value):
+    held = [*map(zero_or_one, value)] if isinstance(value, list) else []
+    return held.count(1) == 1 and held.count(0) == len(held) - 1 > 0
+
+
 # For each type of value that cannot be a class label: what it is, and how to fix the row.
 _WHOSE_LABEL = {
+    "one-hot": "which looks like a 0 or 1 for each class, one of them 1; this task expects the class, a "
+    "string or an integer: write its number, as jq -c '.label |= index(1)' does of a column 'label'",
     float: "a number, which is a label for regression; classification expects a string or an integer, so "
     "write the name of a class",
     list: "which is for multi-label classification; this task expects one label, a string or an "

@@ -251,7 +251,8 @@ def main():
     beside = ((row, answer) for (_, answer), row in zip(answers, rows, strict=True))
     if flags.output_file:
         separator = getattr(source.dataset, "label_separator", None) or LABEL_SEPARATOR
-        write_answers(flags.output_file, beside, separator)
+        in_quotes = getattr(source.dataset, "file_format", None) == "csv"
+        write_answers(flags.output_file, beside, separator, in_quotes)
         progress.report_end(flags.output_file)
         return
     for row, answer in beside:

@@ -146,6 +146,10 @@ def _smaller_steps(task):
     )
 
 
+def _is_no_warning(record):
+    return record.levelname != "WARNING"
+
+
 @contextlib.contextmanager
 def _own_random_numbers():
     """Gives the caller's random numbers back at the end: who draws the settings of many runs in one program
@@ -307,7 +311,12 @@ class Trainer:
         batches = self._evaluation_batches(data.rows)
         if hasattr(batches, "element_spec"):  # as in every evaluation: rounding depends on the trace
             self._evaluation_step.trace(batches.element_spec)
-        metrics = self._compute_metrics(itertools.islice(batches, 1), data)
+        logger = logging.get_absl_logger()
+        logger.addFilter(_is_no_warning)  # the first rows of a sorted file say little about all its labels
+        try:
+            metrics = self._compute_metrics(itertools.islice(batches, 1), data)
+        finally:
+            logger.removeFilter(_is_no_warning)
         if self._best.metric not in metrics:  # one of a group of examples, of which this batch has none
             metrics = self._compute_metrics(batches, data)
         self._best.require_metric(self._scores(metrics))

@@ -70,6 +70,12 @@ class ChoiceFiles(Files):
     def texts(self, example):
         return example.text, *example.choices
 
+    def groups(self, examples):
+        """The first texts: all questions about a passage, and all orders of a question's choices, stay
+        together. With the choices, where a file has but one text."""
+        texts = [example.text for example in examples]
+        return texts if len({*texts}) > 1 else super().groups(examples)
+
     def complete_dataset(self, dataset, examples, path=None):
         """The dataset itself. Warns of labels that seem to count from 1."""
         labels = {example.label for example in examples}

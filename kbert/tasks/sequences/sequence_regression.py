@@ -4,6 +4,7 @@ import numpy as np
 from scipy import special
 
 from kbert.checks import require
+from kbert.cli.warn_once import warn_once
 from kbert.features import TARGET_FEATURE, Feature
 from kbert.files.json_values import shown
 from kbert.input_pipelines.label_checks import warn_of_one_number
@@ -22,6 +23,9 @@ from kbert.tasks.signatures.example_signature import REGRESS, regress_signature
 from kbert.tasks.task import CheckpointKind, SoftTarget
 
 _SIGMOID = "sigmoid"
+# How far from 0 labels may lie. Adam moves a weight by about the learning rate a step. 1,000 steps of 2e-5
+# that falls to 0 move each of a head's 768 weights by .01, so its number by 8 at most: its inputs are tanh's.
+_FAR = 10
 
 
 class _Page(Page):
@@ -59,7 +63,8 @@ class _Serving(SequenceServing):
 class SequenceRegression(SequenceTask):
     """A number for each text or pair, such as the similarity of two sentences (STS-B).
 
-    The head has one output. The loss is the mean squared error; the labels are not scaled. Or, for numbers
+    The head has one output. The loss is the mean squared error; the labels are not scaled: those far from 0,
+    such as years and prices, you have to scale. Or, for numbers
     from 0 to 1, the binary cross-entropy of the output before its activation: so cross-encoders are trained
     that say how relevant a text is for a query (sentence-transformers' BinaryCrossEntropyLoss). Evaluation
     gives Pearson's and Spearman's correlation, as GLUE does, and of queries with several texts each how well
@@ -153,10 +158,18 @@ class SequenceRegression(SequenceTask):
             )
 
     def check_training(self, config, examples):
-        """Warns of numbers that are all the same, and of texts that are right and wrong for a query."""
+        """Warns of numbers that are all the same or far from 0, and of texts that are right and wrong for a
+        query."""
         super().check_training(config, examples)
         labels = [example.label for example in examples or ()]
         warn_of_one_number(config, labels, "labels", "give numbers that differ")
+        if labels and np.hypot(mean := np.mean(labels), deviation := np.std(labels)) > _FAR:
+            warn_once(
+                f"the labels of the training are {mean:.4g} on average, from {min(labels):g} to "
+                f"{max(labels):g}. A new head answers near 0, and usual learning rates move it by a few "
+                "units in all: predictions may stay far from such labels, however high their correlation. "
+                f"Learn (label - {mean:.4g}) / {deviation or 1:.4g}, say, and scale the predictions back."
+            )
         if self.has_negatives and examples is not None:
             self.files.warn_of_contradictions(examples)
 

@@ -19,6 +19,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from kbert.input_pipelines.label_checks import mostly_once
+
 OUTSIDE = "O"
 # The letters of schemes that mark the first, an inner, the last and a single word of an entity.
 _LETTERS = {"bioes": "BIES", "bilou": "BILU", "bmes": "BMES", "bmewo": "BMEW"}
@@ -28,7 +30,6 @@ _PREFIXES = {"iob1": "BI", "iob2": "BI", "ioe1": "IE", "ioe2": "IE"} | _LETTERS
 SCHEMES = tuple(_PREFIXES)
 _TRIED = ("iob2", "bioes", "bilou", "bmes", "bmewo", "ioe2", "ioe1")  # the first that fits is taken
 _NAMED = ("iob1", "iob2", "bioes")  # where none fits, and no letter is that of another
-_MANY = 20  # different tags, of which more than half occur once: these are words
 
 
 def split_tag(tag: str) -> tuple[str, str]:
@@ -193,8 +194,6 @@ def find_scheme(sentences: Iterable[tuple[Sequence[str], Sequence[str]]], path) 
 
 def _no_scheme(path, broken, seen):
     """Where the schemes with the letters of a file break, or the usual schemes."""
-    once = sum(number == 1 for number in seen.values())
-    is_of_words = len(seen) >= _MANY and once > len(seen) / 2 and 2 * sum(map(is_tag, seen)) < len(seen)
     tags = {*seen} - {OUTSIDE}
     letters = {split_tag(tag)[0] for tag in tags if is_tag(tag)}
     named = [scheme for scheme in SCHEMES if letters and letters <= set(_PREFIXES[scheme])] or _NAMED
@@ -209,7 +208,7 @@ def _no_scheme(path, broken, seen):
         f"Fix the file ({mend}); for labels that are no entities, such as parts of speech, set "
         'dataset.tag_scheme = "none".'
     )
-    if is_of_words:
+    if (once := mostly_once(seen)) and 2 * sum(map(is_tag, seen)) < len(seen):
         advice = (
             f"{once:,} of {len(seen):,} tags occur once, as words do. In columns the last is the tag, where "
             "dataset.column_names does not name all, and dataset.text and dataset.label two of them."

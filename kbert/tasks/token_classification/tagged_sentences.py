@@ -104,7 +104,8 @@ class TaggedFiles(Files):
     def read_examples(self, path, dataset, with_labels=True):
         """`TaggedSentence`s, see `read_tagged_sentences`; where the dataset lists no labels, those of the
         file are judged at its end, see `judge_labels`."""
-        judge = functools.partial(judge_labels, mend="Give these words their tag")
+        are_tags = dataset.tag_scheme != "none"
+        judge = functools.partial(judge_labels, mend="Give these words their tag", may_be_rare=are_tags)
         sentences = read_tagged_sentences(path, dataset, with_labels)
         is_known = dataset.labels or not with_labels
         return sentences if is_known else with_judged_labels(sentences, self.labels, judge, path)

@@ -17,19 +17,23 @@ CLASSIFIED = {"label": "good", "probabilities": {"bad": 0.25, "good": 0.75}}
 texts = st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from("\"',;\t\n\r \u2028\0")), max_size=9)
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.TSV.xz"])
+@pytest.mark.parametrize(
+    ("name", "dataset"),
+    [("a.csv", {}), ("a.TSV.xz", {}), ("a.tsv", {"file_format": "csv", "delimiter": "\t"})],
+)
 @given(st.lists(st.tuples(texts, st.sampled_from(["good", "so, so", 'a "b"'])), min_size=1, max_size=5))
 @settings(max_examples=25)
-def test_a_table_is_read_again_as_it_was_written(tmp_path_factory, name, rows):
+def test_a_table_is_read_again_as_it_was_written(tmp_path_factory, name, dataset, rows):
     path = tmp_path_factory.mktemp("answers") / name
-    rows = [(f"a{text}", label) for text, label in rows]  # a text of white space alone is no text
+    rows = [(f'"a"{text}', label) for text, label in rows]  # a text of white space alone is no text
     if find_format(path) == "tsv":
         rows = [(" ".join(text.split()), label) for text, label in rows]
-    write_answers(path, [({"text": text}, CLASSIFIED | {"label": label}) for text, label in rows], ";")
-    assert [(row.text, row.label) for row in read_rows(path, DatasetConfig())] == rows
-    assert [row["probability_good"] for row, _ in rows_and_examples(path, [("text",)])] == ["0.75"] * len(
-        rows
-    )
+    answered = [({"text": text}, CLASSIFIED | {"label": label}) for text, label in rows]
+    write_answers(path, answered, ";", in_quotes=bool(dataset))
+    dataset = DatasetConfig(**dataset)
+    assert [(row.text, row.label) for row in read_rows(path, dataset)] == rows
+    read = [row["probability_good"] for row, _ in rows_and_examples(path, [("text",)], dataset)]
+    assert read == ["0.75"] * len(rows)
     assert [one.name for one in path.parent.iterdir()] == [name]
 
 

@@ -208,6 +208,16 @@ def test_a_value_that_python_printed_is_no_label(tmp_path, label):
     judge_labels({f"a {label}": 2, "tensor(fasciae)": 3, "b'a' and 'b'": 1}, tmp_path)
 
 
+@pytest.mark.parametrize("text", ["\u200b", "\u00ad\ufeff", "\0", "\u200b \u3164", " \u2060"])
+def test_a_text_of_which_nothing_is_seen_is_no_text(tmp_path, text):
+    path = tmp_path / "rows.jsonl"
+    path.write_text(
+        "".join(json.dumps({"text": cell, "label": "x"}) + "\n" for cell in ("a", "!", "\u2764", text))
+    )
+    with pytest.raises(ValueError, match="line 4 has no text in column 'text'"):
+        completed(path)
+
+
 def test_texts_that_stand_for_no_text_and_printed_lists_are_said(tmp_path, caplog):
     path = tmp_path / "rows.csv"
     path.write_text(
@@ -328,6 +338,10 @@ def test_a_whole_float_is_the_number_of_a_class(tmp_path):
     (row,) = SEVERAL_LABELS_FILES.read_examples(path, DatasetConfig())
     assert row.label == ("1", "3", "2")
     path.with_suffix(".csv").write_text("text,label\nx,1.0\nx,0;1.0\nx,\"['1', '0.0']\"\n")
+    path.write_text('{"text": "x", "label": 1.5}\n{"text": "x", "label": 1}\n{"text": "x", "label": NaN}\n')
+    dataset = DatasetConfig(labels=("half", "1.0", "1.50"), skip_unlabelled=True)
+    assert [row.label for row in ONE_LABEL_FILES.read_examples(path, dataset)] == ["1.50", "1.0"]
+    assert label_set({"label": [1.5, 1e30]}, DatasetConfig(labels=("1.5", "1e+30")), "") == ("1.5", "1e+30")
     for labels in (("0", "1"), ("0.0", "1.0")):
         dataset = DatasetConfig(labels=labels, label_separator=";")
         rows = SEVERAL_LABELS_FILES.read_examples(path.with_suffix(".csv"), dataset)
@@ -350,6 +364,20 @@ def test_a_class_that_is_made_of_others_is_warned_of(tmp_path, caplog):
     judge_classes({"a": 2, "b": 3, "a;b": 4, "new york": 2, "new": 1, "york": 1}, tmp_path)
     assert caplog.text.count("is made of the labels 'a', 'b'. It is learned as a label of its own") == 1
     assert "york" not in caplog.text
+
+
+@pytest.mark.parametrize("judge", [judge_classes, judge_labels, judge_several_labels])
+def test_labels_that_are_there_once_are_no_classes(tmp_path, caplog, judge):
+    once = {f"{'title' * (judge is judge_labels)}{number}": 1 for number in range(100, 119)}
+    judge(once, tmp_path)
+    judge(once | dict.fromkeys(map(str, range(19)), 2), tmp_path)
+    assert not caplog.records
+    judge(once | {"7": 20}, tmp_path)
+    is_said = judge is not judge_several_labels  # of which many are rare
+    assert ("19 of 20 labels are there once" in caplog.text) == is_said
+    assert ('set task = "sequence_regression"' in caplog.text) == (judge is judge_classes)
+    with pytest.raises(ValueError, match="20 of 20 labels are there once"):
+        judge(once | {"7": 1}, tmp_path)
 
 
 def test_minus_one_beside_zero_and_one_may_be_either(tmp_path, caplog):
@@ -587,6 +615,19 @@ def test_a_text_of_a_zero_or_one_for_each_label(tmp_path, name, cells, labels, f
         completed(path, SEVERAL_LABELS_FILES, **named)
     examples = SEVERAL_LABELS_FILES.read_examples(path, DatasetConfig(labels=labels, **named))
     assert next(examples).label == first
+
+
+def test_a_zero_or_one_for_each_class_is_no_class(tmp_path):
+    """The first of such a list, as other lists are told to give, is 1 for the class 0."""
+    for value in ([0, 1, 0], [True, False], ["0", "1.0"]):
+        with pytest.raises(ValueError, match=r"a 0 or 1 for each class.*jq -c '.label \|= index\(1\)'"):
+            class_label({"label": value}, DatasetConfig(), "here")
+    for value in ([1], [1, 1], [0, 0], [0, 1, 2], ["x"]):
+        with pytest.raises(ValueError, match=r"jq -c '.label \|= .\[0\]'"):
+            class_label({"label": value}, DatasetConfig(), "here")
+    (tmp_path / "rows.csv").write_text("text,neg,pos\na,1,0\n")
+    with pytest.raises(ValueError, match=r"df\['label'\] = df\[\['neg', 'pos'\]\].idxmax\(axis=1\)"):
+        completed(tmp_path / "rows.csv", labels=("neg", "pos"))
 
 
 def test_names_with_a_zero_or_one_each_are_refused(tmp_path):

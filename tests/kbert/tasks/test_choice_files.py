@@ -3,6 +3,7 @@
 import pytest
 
 from kbert.config import DatasetConfig
+from kbert.experiments.labelled_file import LabelledFile
 from kbert.tasks.sequences.choice_files import ChoiceFiles
 
 CHOICES = ("one", "two", "three")
@@ -94,6 +95,19 @@ def test_no_row_with_the_first_of_two_choices_is_said(label, tmp_path, caplog):
     config = DatasetConfig(choices=CHOICES[:2])
     ChoiceFiles().complete_dataset(config, list(ChoiceFiles().read_examples(path, config)))
     assert "if the file counts from 1, list its labels" in caplog.text
+
+
+def test_questions_about_a_passage_and_orders_of_choices_stay_on_one_side(tmp_path):
+    """In a file of 20 passages all that were held out were trained on."""
+    path = tmp_path / "rows.csv"
+    orders = ("red,green,blue,0", "green,blue,red,2", "blue,red,green,1")
+    rows = [f"passage {number},{order}\n" for number in range(20) for order in orders]
+    path.write_text("text,one,two,three,label\n" + "".join(rows))
+    data = LabelledFile(path, ChoiceFiles(), DatasetConfig(choices=CHOICES))
+    train, dev = ({example.text for example in part.examples} for part in data.split(0.3, seed=1))
+    assert len(train) == 14 and len(dev) == 6 and not train & dev
+    alike = [example._replace(text="Which is right?") for example in data.examples]
+    assert len({*ChoiceFiles().groups(alike)}) == 3
 
 
 def test_rows_without_a_label_may_be_left_out(tmp_path):

@@ -10,6 +10,7 @@ import weakref
 
 import keras
 import pytest
+from absl import logging
 
 from kbert.cli.progress import Progress
 from kbert.cli.signals import StoppedBySignal
@@ -142,6 +143,19 @@ def test_a_signal_in_an_evaluation_ends_it_between_batches(batch, step, whole, t
         with pytest.raises(StoppedBySignal, match=f"at step {STEPS} of"):
             train(tmp_path / "run")
     assert_same_runs(run, whole[1])
+
+
+@pytest.mark.slow
+def test_the_batch_that_checks_names_warns_of_no_values(tmp_path, monkeypatch, caplog):
+    """The first labels of a sorted file are all the same, which is not so of the file."""
+
+    def summarize(_, metrics):
+        logging.warning("all labels are the same")
+        return metrics
+
+    monkeypatch.setattr(one_weight.OneWeight, "summarize", summarize)
+    train(tmp_path / "run", num_steps=5)
+    assert caplog.text.count("all labels are the same") == 3  # two lines of the training, one evaluation
 
 
 @pytest.mark.slow

@@ -78,6 +78,22 @@ def test_numbers_that_are_all_the_same_are_said(caplog):
     assert "all 2 labels of the training are 3: " in caplog.text
 
 
+def test_numbers_far_from_0_are_said(caplog):
+    config, task = tiny_finetuning_config(), SequenceRegression()
+
+    def check(*labels):
+        task.check_training(config, [LabelledText(str(label), None, label) for label in labels])
+
+    check(0.0, 5.0, 9.5)
+    check(-2.0, 1.0)
+    assert not caplog.records
+    check(35.0, 45.0, 55.0)
+    assert "are 45 on average, from 35 to 55." in caplog.text and "(label - 45) / 8.165" in caplog.text
+    caplog.clear()
+    check(-250.0, 250.0)  # whose mean is 0
+    assert len(caplog.records) == 1
+
+
 def test_queries_stay_together_in_a_split(tmp_path):
     files, path = NumberFiles(), write_rows(tmp_path / "rows.jsonl", rows(8))
     examples = list(files.read_examples(path, DATASET))
