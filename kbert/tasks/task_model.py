@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from kbert.cli.warn_once import warn_once
 from kbert.encoder import freeze, frozen_weights
-from kbert.features import EXAMPLE_WEIGHTS, Feature
+from kbert.features import EXAMPLE_WEIGHTS, WINDOW_FEATURE, WORD_FEATURE, Feature
 from kbert.tasks import TASKS
 from kbert.tasks.task import Task
 from kbert.tasks.task_loss import TaskLoss
@@ -30,12 +30,13 @@ class TaskModel(keras.Model):
     leave out what the task does not count (labels below 0 in token classification) if all metrics of the
     output are means that Keras has; beside a metric of your own all see these labels.
     Labels have the shapes of `Task.features`, and sample weights are one number for each example; (batch, 1)
-    is taken as (batch,). The loss is NaN where a label is none of the task's classes. What `fit` and
-    `evaluate` report is divided by the weights of all batches, so it does not depend on their size. On
-    several replicas `fit` minimises the mean of their losses, as of Keras's own. Use kbert.training instead
-    of `fit` for the mean over their examples, for negatives of all replicas, for clipping after the
-    all-reduce, and for resuming; and for weights of losses that rise in a training (SPLADE): in `fit` they
-    are at their end from the start.
+    is taken as (batch,). Compiled losses and metrics read an output of shape (batch,) and its labels as
+    (batch, 1), the shape of Keras's Dense(1): they take the mean over the last axis, and weigh what is left.
+    The loss is NaN where a label is none of the task's classes. What `fit` and `evaluate` report is divided
+    by the weights of all batches, so it does not depend on their size. On several replicas `fit` minimises
+    the mean of their losses, as of Keras's own. Use kbert.training instead of `fit` for the mean over their
+    examples, for negatives of all replicas, for clipping after the all-reduce, and for resuming; and for
+    weights of losses that rise in a training (SPLADE): in `fit` they are at their end from the start.
 
     Args:
       task: the `Task` that built it.
@@ -115,7 +116,8 @@ class TaskModel(keras.Model):
                     "the model is compiled with a loss of your own, which reads its labels from y: give them "
                     f"there, or compile it without a loss for that of the {self.task.name} task."
                 )
-            return super().compute_loss(x, y, y_pred, sample_weight, training)
+            labels, y_pred = self._by_output(self._labels(y), y_pred)
+            return super().compute_loss(x, labels or y, y_pred, sample_weight, training)
         batch = x | self._labels(y)
         if sample_weight is not None:
             batch[EXAMPLE_WEIGHTS] = _one_array(sample_weight)
@@ -145,9 +147,8 @@ class TaskModel(keras.Model):
           ValueError: when there is no label for an output.
         """
         if self._compile_metrics is not None:
-            batch, names = x | self._labels(y), list(self._label_features)
-            only = dict.fromkeys(y_pred, batch[names[0]]) if len(names) == 1 and names[0] in batch else {}
-            y = only | {output: batch[output] for output in y_pred if output in batch}
+            batch = x | self._labels(y)
+            y, y_pred = self._by_output(batch, y_pred)
             missing = [output for output in y_pred if output not in y]
             if missing:
                 raise ValueError(
@@ -214,8 +215,9 @@ class TaskModel(keras.Model):
 
     @property
     def _label_features(self) -> dict[str, Feature]:
-        """The features that are no inputs; -1 in a shape is any length."""
-        return {name: kind for name, kind in self.task.features(-1).items() if name not in self.input}
+        """The features that are no inputs and do not number words or windows; -1 in a shape is any length."""
+        others = {*self.input, WORD_FEATURE, WINDOW_FEATURE}
+        return {name: kind for name, kind in self.task.features(-1).items() if name not in others}
 
     def _loss_names(self) -> list[str]:
         """The names of the task's losses, of a batch of one row."""
@@ -234,6 +236,21 @@ class TaskModel(keras.Model):
             return y or {}
         names = list(self._label_features)
         return {names[0]: y} if len(names) == 1 else {}
+
+    def _by_output(self, batch: dict, y_pred: dict) -> tuple[dict, dict]:
+        """The labels that a batch has for each output, and the outputs, in the shapes that functions of Keras
+        and of one's own are written for: labels without a last axis of 1 that is not declared, since Keras
+        makes it of a table's column; then what is (batch,) with one, on both sides, since Keras takes the
+        mean over the last axis, which must not be the batch."""
+        labels = {name: batch[name] for name in y_pred if name in batch}
+        if len(self._label_features) == 1:
+            ((name, feature),) = self._label_features.items()
+            labels = (dict.fromkeys(y_pred, batch[name]) if name in batch else {}) | labels
+            labels = {output: _without_column(label, feature.shape) for output, label in labels.items()}
+        columns = {name: output[:, None] for name, output in y_pred.items() if len(output.shape) == 1}
+        for name in columns.keys() & labels.keys():
+            labels[name] = keras.ops.reshape(labels[name], keras.ops.shape(columns[name]))
+        return labels, y_pred | columns
 
     def _in_declared_shapes(self, batch: dict) -> dict:
         """The batch with labels and weights in the shapes of their features: Keras makes (batch, 1) of a
@@ -348,6 +365,13 @@ def _one_array(sample_weight):
             "whole examples: give one array of shape (examples,)."
         )
     return arrays[0]
+
+
+def _without_column(label, shape):
+    """A label without its last axis, where that is 1 and more than (batch, *shape) has."""
+    label = tf.convert_to_tensor(label)
+    is_column = label.shape.rank == len(shape) + 2 and label.shape[-1] == 1
+    return tf.squeeze(label, -1) if is_column else label
 
 
 def _shaped(name, value, shape):

@@ -323,13 +323,57 @@ def test_metrics_leave_out_labels_that_do_not_count(loss):
     right, counts = np.argmax(model(features(model, batch))["logits"], axis=-1) == labels, labels >= 0
     kinds = {"metrics": {"logits": ["accuracy"]}, "weighted_metrics": {"probabilities": ["accuracy"]}}
     model.compile(keras.optimizers.SGD(0.0), loss, **kinds)
-    y = dict.fromkeys(("logits", "probabilities"), labels) | ({} if loss else {"label_ids": labels})
+    named = dict.fromkeys(("logits", "probabilities"), labels) | ({} if loss else {"label_ids": labels})
     of_tokens = np.tile(weights[:, None], (1, LENGTH))  # Keras's loss takes no others beside `ignore_class`
-    given = dict.fromkeys(y, of_tokens) if loss else weights
-    values = model.evaluate(features(model, batch), y, sample_weight=given, verbose=0, return_dict=True)
     weighed = counts * of_tokens
-    assert values["logits_accuracy"] == pytest.approx(right[counts].mean())
-    assert values["probabilities_accuracy"] == pytest.approx((right * weighed).sum() / weighed.sum())
+    with_one_axis_more = {name: value[..., None] for name, value in named.items()}
+    for y in (named, with_one_axis_more, *([] if loss else [labels, labels[..., None]])):
+        given = dict.fromkeys(y, of_tokens) if loss else weights
+        values = model.evaluate(features(model, batch), y, sample_weight=given, verbose=0, return_dict=True)
+        assert values["logits_accuracy"] == pytest.approx(right[counts].mean())
+        assert values["probabilities_accuracy"] == pytest.approx((right * weighed).sum() / weighed.sum())
+
+
+def errors(y_true, y_pred):
+    return keras.ops.abs(y_true - y_pred)
+
+
+class Errors(keras.losses.Loss):
+    call = staticmethod(errors)
+
+
+@pytest.mark.parametrize("loss", ["mae", Errors()])
+def test_losses_and_metrics_of_numbers_weigh_rows_whatever_the_shape_of_the_labels(loss):
+    """Keras takes the mean over the last axis, which would be that of the batch."""
+    (model, batch), weights = calm_case("sequence_regression"), np.float32([1, 1, 1, 0, 0, 0])
+    inputs, targets = features(model, batch), batch["targets"]
+    metrics = {"metrics": {"prediction": ["mae", errors]}, "weighted_metrics": {"prediction": ["mae"]}}
+    model.compile(keras.optimizers.SGD(0.0), {"prediction": loss}, **metrics)
+    found = np.abs(model(inputs)["prediction"] - targets)
+    expected = {
+        "loss": (found * weights).sum() / ROWS,
+        "mae": found.mean(),
+        "errors": found.mean(),
+        "weighted_mae": (found * weights).sum() / weights.sum(),
+    }
+    for y in (targets, targets[:, None], {"prediction": targets}, {"prediction": targets[:, None]}):
+        arguments = {"sample_weight": weights, "batch_size": 4, "verbose": 0, "return_dict": True}
+        assert model.evaluate(inputs, y, **arguments) == pytest.approx(expected, rel=1e-5)
+
+
+def test_windows_are_numbered_and_still_have_one_label_without_a_name():
+    task = SequenceClassification(("a", "b", "c"), long_texts="windows")
+    model, batch = task.build_model(calm_model("sequence_classification").encoder), calm_case(task.name)[1]
+    model.compile(keras.optimizers.SGD(0.0), metrics={"probabilities": ["accuracy"]})
+    named, plain = (
+        model.fit(features(model, batch), y, batch_size=ROWS, verbose=0, **weights).history
+        for y, weights in (
+            ({"label_ids": batch["label_ids"]}, {}),
+            (batch["label_ids"], {"class_weight": {0: 2.0, 1: 2.0}}),
+        )
+    )
+    assert plain["loss"] == pytest.approx(named["loss"])
+    assert plain["probabilities_accuracy"] == named["probabilities_accuracy"]
 
 
 def one_number(y_true, y_pred):
