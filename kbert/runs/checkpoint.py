@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from absl import logging
 
+from kbert.files.file_format import require_downloaded
 from kbert.files.full_disk import naming_full_disk
 from kbert.files.json_file import read_json_object, require_known_format
 from kbert.files.safetensors_file import read_safetensors, write_safetensors
@@ -162,12 +163,14 @@ def verify(checkpoint, names=(WEIGHTS_FILE, OPTIMIZER_FILE)):
 
     Raises:
       DamagedCheckpoint: when they differ or a file cannot be read; the message says what is wrong.
+      ValueError: for a pointer of Git LFS, see `require_downloaded`.
     """
     checkpoint = Path(checkpoint)
     files = read_state(checkpoint)["files"]
     for name in names:
         path, expected = checkpoint / name, files[name]
         try:
+            require_downloaded(path)
             size = path.stat().st_size
             if size != expected["bytes"]:
                 raise DamagedCheckpoint(f"{path} has {size} bytes, but {expected['bytes']} were written.")

@@ -257,7 +257,7 @@ def _read_model(
     elif "pooler.dense.weight" in stored.tensors:
         parts = with_pooler(parts)  # part of the encoder, even if this task does not use it
     optional, shapes = {}, model_shapes(encoder, named_task, parts)
-    has_none = config.is_unknown and name.endswith("Model")  # or may have none
+    has_none = name.endswith("Model")  # or may have none, as by AutoModel(add_pooling_layer=False)
     if POOLER.name in own and (has_none or not (needs_pooler and has_own_pooler(name))):
         optional |= dict.fromkeys(part_shapes(shapes, POOLER.name), _FRESH)
     optional |= config.own.may_be_missing()

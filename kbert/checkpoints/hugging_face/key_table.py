@@ -125,6 +125,12 @@ _CONFIG = {
     **_refused("quantization_config", "with it the weights are quantized; take float weights", always=True),
     **_refused("adapters adapter_config", "kbert reads no adapters; merge them into the weights"),
     **_refused("auto_map", _OWN_CODE),
+    **_refused(
+        "steps_per_execution",
+        "only the config of a run of kbert has it: get all files of the run (those of hf://org/name by `hf "
+        "download org/name --local-dir=FOLDER`), and give their folder",
+        always=True,
+    ),
     **_refused("alibi_starting_size", "kbert's positions are 'absolute' and would give other results"),
 }
 _POSITIONS = _no_effect("is not read by the family's class", "position_embedding_type")

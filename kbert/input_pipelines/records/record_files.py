@@ -9,6 +9,7 @@ from pathlib import Path
 
 from absl import logging
 
+from kbert.files.file_format import require_downloaded
 from kbert.input_pipelines import epochs
 from kbert.manifest import Manifest, Shard, digest
 from kbert.tokenization.wordpiece_rules import MAX_CHARACTERS_PER_WORD
@@ -64,7 +65,11 @@ def require_written_bytes(directory: str | Path, manifest: Manifest):
 
 
 def wrong_shards(directory: str | Path, manifest: Manifest, with_digests: bool = True) -> Iterator[str]:
-    """Yields a sentence for each shard that does not have the bytes that were written."""
+    """Yields a sentence for each shard that does not have the bytes that were written.
+
+    Raises:
+      ValueError: for a pointer of Git LFS, see `require_downloaded`.
+    """
     for shard in manifest.shards:
         path = Path(directory) / shard.file
         is_whole = path.stat().st_size == shard.num_bytes
@@ -73,6 +78,7 @@ def wrong_shards(directory: str | Path, manifest: Manifest, with_digests: bool =
 
 
 def _difference(path, shard: Shard):
+    require_downloaded(path)
     damaged, number = first_damage(path)
     if damaged:
         return f"record {number} is damaged"

@@ -170,6 +170,15 @@ DAMAGES = {
 }  # fmt: skip
 
 
+def test_what_git_lfs_has_not_fetched_is_no_damage(tmp_path):
+    folder = save(tmp_path, 6, examples_consumed=40)
+    (folder / "model.safetensors").write_text("version https://git-lfs.github.com/spec/v1\n")
+    for read in (verify, lambda folder: newest_whole_checkpoint(folder.parent)):
+        with pytest.raises(ValueError, match="model.safetensors is a pointer of Git LFS.*git lfs pull"):
+            read(folder)
+    assert folder.is_dir()
+
+
 @pytest.mark.parametrize(("damage", "sentence"), DAMAGES.values(), ids=DAMAGES.keys())
 def test_a_damaged_newest_checkpoint_gives_way_to_the_one_before(tmp_path, caplog, damage, sentence):
     older, newest = save(tmp_path, 5, examples_consumed=40), save(tmp_path, 6, examples_consumed=40)

@@ -186,6 +186,8 @@ def test_a_run_that_could_not_answer_at_its_length_is_not_written(name, settings
     write_checkpoint(run_of(made(TASKS[name], settings)), tmp_path / "run", KBERT)
     with pytest.raises(ValueError, match="max_seq_length=8 "):
         kbert.convert(tmp_path / "run", tmp_path / "there", max_position_embeddings=8)
+    with pytest.raises(ValueError, match="max_seq_length=8 "):
+        kbert.load(tmp_path / "run").with_max_seq_length(8).save(tmp_path / "there")
     assert not (tmp_path / "there").exists()
 
 

@@ -12,6 +12,8 @@ from kbert.checkpoints.hugging_face.folder_keys import check_keys, config_keys
 from kbert.checkpoints.hugging_face.key_table import FOLDER_KEYS, Use
 from kbert.checkpoints.hugging_face.sentence_transformers import LENGTH_FILES
 from kbert.checkpoints.report import Report
+from kbert.config import FinetuningConfig, to_dict
+from kbert.files.whole_file import write_json
 from tests.kbert.checkpoints import foreign_files
 from tests.kbert.checkpoints.foreign_files import edit
 from tests.kbert.checkpoints.hugging_face.test_folder import tokenizer_json
@@ -158,6 +160,14 @@ def test_a_value_that_changes_answers_is_refused_by_name(tmp_path, file, values,
     assert key in str(error.value) and str(folder / file) in str(error.value)
     report = read_checkpoint(folder, allow_unmatched=allowed).report
     assert [note for note in report.notes if key in note and "(allowed by allow_unmatched)" in note]
+
+
+def test_the_config_of_a_run_alone_is_no_model(tmp_path):
+    """As of a run on the hub: no other file of it lies where those of models do."""
+    write_json(to_dict(FinetuningConfig()), tmp_path / "config.json")
+    (tmp_path / "vocab.txt").write_text("[PAD]\n")
+    with pytest.raises(ValueError, match="config of a run of kbert has it: .*`hf download org/name"):
+        read_checkpoint(tmp_path)
 
 
 @pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json"])

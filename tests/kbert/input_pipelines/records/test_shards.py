@@ -139,6 +139,15 @@ def test_a_shard_that_is_not_what_was_written_is_named(records, function, facts)
         require_written_bytes(directory, manifest)
 
 
+def test_what_git_lfs_has_not_fetched_is_no_damage(tmp_path):
+    manifest, _ = small_records.write(tmp_path / "records", (2,))
+    (tmp_path / "records" / manifest.shards[0].file).write_text(
+        "version https://git-lfs.github.com/spec/v1\n"
+    )
+    with pytest.raises(ValueError, match="is a pointer of Git LFS.*git lfs pull"):
+        require_written_bytes(tmp_path / "records", manifest)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "facts"), [(damaged_third, "record 3 is"), (without_last, "it holds 7")]
