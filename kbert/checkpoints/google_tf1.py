@@ -71,7 +71,8 @@ NOT_IN_FILE = "not in this checkpoint; initialised if a kbert model has it"
 def checkpoint_prefix(path) -> Path | None:
     """The prefix of TensorFlow's checkpoint at `path`: a prefix, its `.index` file, or a folder with one.
 
-    Returns None when there is none. Raises ValueError for a folder that holds several.
+    Returns None when there is none. Raises ValueError for a folder that holds several, without names that
+    begin with a dot: macOS puts one beside each file.
     """
     path = Path(path)
     if path.name.endswith(_INDEX) and path.is_file():
@@ -81,10 +82,10 @@ def checkpoint_prefix(path) -> Path | None:
     if not path.is_dir():
         return None
     # Others write files of the ending .index too, such as faiss.
-    names = {CHECKPOINT_NAME, *(file.name.rpartition(_DATA)[0] for file in path.glob(f"*{_DATA}*"))}
+    names = {CHECKPOINT_NAME, *(file.name.rpartition(_DATA)[0] for file in path.glob(f"[!.]*{_DATA}*"))}
     names = {name for name in names if (path / f"{name}{_INDEX}").is_file()}
     if not names and (path / CONFIG_FILE).is_file() and not (path / "config.json").is_file():
-        names = {file.name.removesuffix(_INDEX) for file in path.glob(f"*{_INDEX}")}  # without its data
+        names = {file.name.removesuffix(_INDEX) for file in path.glob(f"[!.]*{_INDEX}")}  # without its data
     prefixes = [path / name for name in sorted(names, key=lambda name: (len(name), name))]
     if len(prefixes) > 1:
         raise ValueError(

@@ -333,7 +333,7 @@ def _config(file, values, stored, num_attention_heads, report) -> EncoderConfig:
 
 
 def _asset(folder):
-    files = [file for file in sorted((folder / "assets").glob("*")) if file.is_file()]
+    files = [file for file in sorted((folder / "assets").glob("[!.]*")) if file.is_file()]
     if len(files) != 1:
         raise ValueError(
             f"{folder / 'assets'} has {len(files)} files; expected the vocabulary of an encoder, alone: "

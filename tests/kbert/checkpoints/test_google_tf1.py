@@ -95,6 +95,14 @@ def test_a_folder_a_prefix_and_the_index_file_name_the_same_checkpoint(pretraine
     same_weights(read_tensors(folder / path)[1], weights)
 
 
+def test_what_macos_puts_beside_each_file_is_no_checkpoint(tmp_path):
+    weights = foreign_files.random_weights()
+    folder = foreign_files.write_google(tmp_path / "uncased_m", foreign_files.google_names(weights))
+    for file in [*folder.iterdir()]:
+        file.with_name(f"._{file.name}").write_bytes(b"\0\5\26\7")
+    same_weights(read_tensors(folder)[1], weights)
+
+
 def test_the_public_tiny_checkpoint_loads_whole():
     if not TINY.is_dir():
         pytest.skip(f"FIDELITY NOT CHECKED: {TINY} is not here (a TF1 checkpoint of another project)")
