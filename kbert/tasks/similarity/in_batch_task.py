@@ -16,7 +16,7 @@ from kbert.tasks.similarity.in_batch_loss import (
     row_weights,
     taught_weights,
 )
-from kbert.tasks.similarity.retrieval_scores import embedding_scores
+from kbert.tasks.similarity.retrieval_scores import embedding_scores, may_be_wrong
 from kbert.tasks.similarity.text_groups import text_numbers
 from kbert.tasks.similarity.text_similarities import DenseSimilarities
 
@@ -107,7 +107,7 @@ class InBatchTask(EmbeddingTask):
 
     def check_metric(self, metric, examples):
         scored, pair_metrics = sum(example.score is not None for example in examples), ("pearson", "spearman")
-        queries = {example.texts[0] for example in examples if example.score is None}
+        ranked = [example.texts for example in examples if example.score is None]
         taught = any(hasattr(example, "teacher_scores") for example in examples)
         require(
             taught or not self.is_taught or metric != "loss",
@@ -121,10 +121,11 @@ class InBatchTask(EmbeddingTask):
             "--override=best_metric=spearman.",
         )
         require(
-            bool(self.num_negatives) or len(queries) != 1 or metric not in ("mrr", "accuracy_at_1"),
-            f"best_metric={metric} ranks right texts among those of other queries, but all examples for "
-            "evaluation have one query, so any model finds them; give a dev_file of several, or a larger "
-            "dev_split.",
+            metric not in ("mrr", "accuracy_at_1", "triplet_accuracy") or may_be_wrong(text_numbers(ranked)),
+            f"best_metric={metric} ranks right texts among wrong ones, but for each query for evaluation all "
+            "texts are right, or it is its own positive, as in SimCSE: any model finds them. Give queries with "
+            "texts of their own (a dev_file, or a larger dev_split), or pairs with scores and "
+            "--override=best_metric=spearman.",
         )
         require(
             bool(scored) or metric not in pair_metrics,

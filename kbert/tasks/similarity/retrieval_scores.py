@@ -1,5 +1,6 @@
 """How well queries find their positives among all texts of an evaluation, in NumPy."""
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -35,9 +36,9 @@ def retrieval_scores(
 ) -> dict[str, float]:
     """Ranks for each query the candidates, all positives and negatives of the evaluation.
 
-    Equal queries are one query, which has the positives of all its rows; equal candidates are one. A
-    candidate that is equal to the query is one like any other. A query all of whose candidates are right for
-    it has no rank: that depends on no model.
+    Equal queries are one query, which has the positives of all its rows; equal candidates are one. A wrong
+    candidate that is equal to the query is one like any other. What any model gets right has no rank: a query
+    that is its own positive, as in SimCSE, and one all of whose candidates are right for it.
 
     Args:
       similar: how similar the texts of the rows are: query, positive, negatives.
@@ -72,6 +73,11 @@ def retrieval_scores(
         if gaps.size:
             scores["triplet_accuracy"] = float(np.mean((gaps > equal) + 0.5 * (np.abs(gaps) <= equal)))
     return scores
+
+
+def may_be_wrong(texts: np.ndarray) -> bool:
+    """Whether `retrieval_scores` ranks any query of rows with these numbers of texts."""
+    return bool(_judged(None, texts, texts).may_be_wrong().any())
 
 
 class _Rank(NamedTuple):
@@ -109,9 +115,22 @@ class _Judged(NamedTuple):
     positives: np.ndarray
 
     def ranks(self):
-        """The `_Rank` of each query that has a wrong candidate."""
+        """The `_Rank` of each query that a model may get wrong."""
+        counted = self.may_be_wrong()
         for first in range(0, len(self.queries), _QUERIES_AT_ONCE):
-            yield from self._some_ranks(first)
+            yield from itertools.compress(self._some_ranks(first), counted[first:])
+
+    def may_be_wrong(self):
+        """Which queries have a wrong candidate and are no positive of their own: bool (queries,)."""
+        query, candidate = np.divmod(np.unique(self.pairs), len(self.candidates))
+        has_wrong = np.bincount(query, minlength=len(self.queries)) < len(self.candidates)
+        has_wrong[query[self.query_numbers[query] == self.candidate_numbers[candidate]]] = False
+        return has_wrong
+
+    @property
+    def pairs(self):
+        """A number for each of the `positives`."""
+        return self.positives[0] * len(self.candidates) + self.positives[1]
 
     def _some_ranks(self, first):
         queries = self.queries[first : first + _QUERIES_AT_ONCE]
@@ -124,15 +143,15 @@ class _Judged(NamedTuple):
         # Similarities that are no numbers tie with all: the loss tells that they are none.
         above, tied = scores - best > tie(best), ~(np.abs(scores - best) > tie(best))
         counts = (above & ~is_right), (tied & ~is_right), (tied & is_right)
-        may_be_wrong = ~is_right.all(axis=1)
-        return map(_Rank, *(count.sum(axis=1)[may_be_wrong].tolist() for count in counts))
+        return map(_Rank, *(count.sum(axis=1).tolist() for count in counts))
 
     def are_wrong(self, texts):
-        """Which negatives of rows are no positives of their query: bool (rows, negatives)."""
-        pairs = self.positives[0] * len(self.candidates) + self.positives[1]
+        """Which negatives are no positives of their query, beside a positive that is not the query itself:
+        bool (rows, negatives)."""
         query = np.searchsorted(self.query_numbers, texts[:, :1])
         negatives = np.searchsorted(self.candidate_numbers, texts[:, 2:])
-        return ~np.isin(query * len(self.candidates) + negatives, pairs)
+        are_right = np.isin(query * len(self.candidates) + negatives, self.pairs)
+        return ~are_right & (texts[:, :1] != texts[:, 1:2])
 
 
 def _judged(similar, positions, texts) -> _Judged:

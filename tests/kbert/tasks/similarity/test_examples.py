@@ -281,10 +281,12 @@ def test_a_metric_that_the_examples_do_not_give_is_named():
     for metric, examples in (("mrr", [scored]), ("spearman", [ranked])):
         with pytest.raises(ValueError, match=f"best_metric={metric}"):
             task.check_metric(metric, examples)
-    with pytest.raises(ValueError, match="best_metric=mrr .* one query"):
-        task.check_metric("mrr", [scored, ranked, ranked._replace(texts=("a", "c"))])
+    of_one_query = [scored, ranked, ranked._replace(texts=("a", "c"))]
+    for examples in (of_one_query, [TextGroup(("a", "A "), None), TextGroup(("b", "b"), None)]):
+        with pytest.raises(ValueError, match="best_metric=mrr .* all texts are right, or it is its own"):
+            task.check_metric("mrr", examples)
     for metric in ("mrr", "spearman", "loss"):
-        task.check_metric(metric, [scored, ranked, ranked._replace(texts=("c", "b"))])
+        task.check_metric(metric, [scored, ranked, ranked._replace(texts=("c", "d"))])
 
 
 def test_scores_of_another_scale_are_judged_in_the_whole_file(caplog):

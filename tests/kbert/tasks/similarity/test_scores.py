@@ -85,6 +85,7 @@ def test_equal_texts_are_one_query_or_one_candidate():
     relevant: dict = {}
     for query, positive, _ in rows.tolist():
         relevant.setdefault(query, set()).add(positive)
+    relevant = {query: right for query, right in relevant.items() if query not in right}
     corpus = {text: vectors[text] for text in rows[:, 1:].ravel().tolist()}
     expected = by_hand({query: vectors[query] for query in relevant}, relevant, corpus)
     embeddings = np.array([[vectors[text] for text in row] for row in rows.tolist()])
@@ -109,6 +110,24 @@ def test_a_query_whose_candidates_are_all_right_has_no_rank():
     embeddings[2] = embeddings[0][::-1]  # the third row's query is the first one's positive
     of_all = retrieval_scores(DenseSimilarities(embeddings), np.array([[0, 1], [0, 2], [1, 0]]))
     assert set(of_all) == {"accuracy_at_1", "mrr"}
+
+
+def test_a_query_that_is_its_own_positive_has_no_rank():
+    """Rows of SimCSE had an `mrr` of 1.0 with any vectors."""
+    embeddings = RNG.normal(size=(6, 3, 4))
+    embeddings[:3, 1] = embeddings[:3, 0]
+    numbers = np.arange(18).reshape(6, 3)
+    numbers[:3, 1] = numbers[:3, 0]
+    similar = DenseSimilarities(embeddings)
+    assert retrieval_scores(similar, numbers, np.arange(3)) == {}
+    scores = retrieval_scores(similar, numbers)
+    candidates = embeddings[:, 1:].reshape(-1, 4)
+    ranked = np.argsort(-similarities(embeddings[3:, 0], candidates, "cosine"), axis=1).tolist()
+    ranks = np.array([1 + row.index(2 * number) for number, row in enumerate(ranked, 3)])
+    assert scores["mrr"] == pytest.approx(np.mean(1 / ranks))
+    assert scores["accuracy_at_1"] == pytest.approx(np.mean(ranks == 1))
+    others = retrieval_scores(similar, numbers, np.arange(3, 6))
+    assert scores["triplet_accuracy"] == others["triplet_accuracy"]
 
 
 def test_vectors_that_are_no_numbers_rank_by_chance():
