@@ -34,7 +34,7 @@ class Collection(NamedTuple):
 
     Fields:
       texts: the different texts of the corpus.
-      text_ids: the id of each, of equal texts the first; then those of judged texts that the corpus lacks.
+      text_ids: the id of each, of equal texts the first; then those of relevant texts that the corpus lacks.
       queries: the judged queries.
       query_ids: the id of each.
       judgments: for each query the gains of its relevant texts, above 0, by position in `text_ids`.
@@ -61,7 +61,7 @@ def read_collection(corpus_file: str | Path, queries_file: str | Path, qrels_fil
 
     Raises:
       ValueError: naming all lines that are wrong; for ids that stand twice, for unknown queries, where most
-        judged texts are unknown, and for a judged query without a relevant text.
+        relevant texts are unknown, and for a judged query without a relevant text.
     """
     corpus = read_corpus(corpus_file)
     queries = _read_texts(queries_file, lambda record, where: text_cell(record, "text", where))
@@ -89,19 +89,20 @@ def read_collection(corpus_file: str | Path, queries_file: str | Path, qrels_fil
 
 
 def _missing(scores, corpus, qrels_file, corpus_file) -> list[str]:
-    """The judged texts that a corpus lacks. ValueError where most are, as in a file of another corpus."""
-    judged = {name: None for own in scores.values() for name in own}
-    missing = [name for name in judged if name not in corpus]
+    """The relevant texts that a corpus lacks. ValueError where most are, as in a file of another corpus. One
+    that is judged and not relevant changes no number."""
+    relevant = {name: None for own in scores.values() for name, gain in own.items() if gain > 0}
+    missing = [name for name in relevant if name not in corpus]
     shown_ids = ", ".join(map(repr, missing[:_MOST_SHOWN]))
-    if 2 * len(missing) > len(judged):
+    if 2 * len(missing) > len(relevant):
         raise ValueError(
-            f"{qrels_file}: {len(missing):,} of the {len(judged):,} texts that it judges are no _id in "
+            f"{qrels_file}: {len(missing):,} of the {len(relevant):,} relevant texts are no _id in "
             f"{corpus_file} ({shown_ids}); give the whole corpus of these judgments."
         )
     if missing:
         logging.warning(
-            "%s judges %s texts that are no _id in %s (%s); as in BEIR, nothing finds them, and the relevant "
-            "ones count.", qrels_file, f"{len(missing):,}", corpus_file, shown_ids,
+            "%s: %s relevant texts are no _id in %s (%s); as in BEIR, nothing finds them, and they count.",
+            qrels_file, f"{len(missing):,}", corpus_file, shown_ids,
         )  # fmt: skip
     return missing
 

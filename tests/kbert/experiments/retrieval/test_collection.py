@@ -56,15 +56,20 @@ def test_relevant_texts_that_the_corpus_lacks_are_not_found_and_count(tmp_path, 
     found = read_collection(*write(tmp_path, qrels=[*QRELS, "q1\td9\t1", "q3\td8\t1"]))
     assert found.judgments == [{0: 2.0, 2: 1.0}, {1: 1.0}, {3: 1.0}]
     assert len(found.texts) == 2 and found.text_ids == ["d1", "d2", "d9", "d8"]
-    assert (
-        "qrels.tsv judges 2 texts that are no _id in" in caplog.text and "('d9', 'd8'); as in" in caplog.text
-    )
+    assert "qrels.tsv: 2 relevant texts are no _id in" in caplog.text
+    assert "('d9', 'd8'); as in" in caplog.text
     best = Best(3, 2, found.own_texts, found.judgments)
     best.add(np.array([[2, 1], [1, 2], [1, 1]]), np.arange(2))
     every = scores_of_queries(best, found.judgments)
     assert [scores["recall_at_10"] for scores in every] == [0.5, 1.0, 0.0]
     cards = failing_queries(found, best, every)[0].content.cards
     assert "(not in the corpus)" in str(cards[0])
+
+
+def test_texts_that_are_judged_and_not_relevant_need_not_be_there(tmp_path, caplog):
+    """Most judgments of TREC are 0, and most of those texts are missing where a corpus was cut."""
+    files = write(tmp_path, qrels=[*QRELS, *(f"q1\tx{number}\t0" for number in range(9))])
+    assert read_collection(*files) == read_collection(*write(tmp_path)) and not caplog.text
 
 
 def test_judgments_have_quotation_marks_as_beir_writes_them(tmp_path, caplog):
@@ -143,7 +148,7 @@ def test_tables_are_read_as_lines(tmp_path):
 
 WRONG = {
     "another corpus": (
-        {"qrels": [QRELS[0], "q1\td1\t1", "q1\td8\t1", "q1\td9\t0"]},
+        {"qrels": [QRELS[0], "q1\td1\t1", "q1\td8\t1", "q1\td9\t2"]},
         ["qrels.tsv: 2 of the 3 texts", "corpus.jsonl ('d8', 'd9')"],
     ),
     "an unknown query": ({"qrels": [*QRELS, "q9\td1\t1"]}, ["line 6", "'q9'", "queries.jsonl"]),
