@@ -5,7 +5,7 @@ Reference: sentence-transformers, `SentenceTransformer.encode_query` and `encode
 
 from typing import NamedTuple
 
-from kbert.config.vectors_config import TASK_PROMPTS, TEXT_TASKS, VectorsConfig
+from kbert.config.vectors_config import TEXT_TASKS, VectorsConfig
 
 from .json_body import shown
 from .request import invalid
@@ -62,10 +62,6 @@ def prompt_for(model: ServedModel, prompt_name: str | None = None, input_type: s
             return _answered(model, input_type)
         if task is None:
             raise invalid(f"input_type={shown(input_type)}; the model has {_listed(prompts)}.")
-        # As in `embed`; where that has none for the task, what the model calls by another word of clients.
-        alike = [word for word, meant in INPUT_TYPES.items() if meant == task and prompts.get(word)]
-        if alike and not any(map(prompts.get, TASK_PROMPTS[task])):
-            return _answered(model, alike[0])
         return _task_prompt(model, task)
     name = model.default_prompt_name if prompt_name is None else prompt_name
     if name is not None and name not in (*prompts, *TEXT_TASKS):

@@ -84,8 +84,8 @@ class VectorsConfig:
 
         Args:
           task: "query", "document" or None. A model that has prompts for neither takes its default for both.
-            A warning says so where a text is read without a prompt and one of another name may be meant for
-            it, such as "search_query".
+            A warning says so where a text is read without a prompt, or behind the default, and one of another
+            name may be meant for it, such as "search_query".
           name: of a prompt, if the caller names one. "query" and "document" may be named of every model: they
             are the tasks where it has no prompts of these names.
 
@@ -108,7 +108,7 @@ class VectorsConfig:
                 return name
             task = name
         chosen = self._choose(task)
-        if not self.prompt(chosen):
+        if chosen is None or not self.prompt(chosen):
             self._warn_of_other_names(task)
         return chosen
 
@@ -125,16 +125,20 @@ class VectorsConfig:
         return max(own_names, key=lambda own: bool(self.prompts[own]), default=task if known else None)
 
     def _warn_of_other_names(self, task: str):
-        """Warns once, of prompts that may be meant for a task: by their names, or where all have others."""
+        """Warns once, of prompts that may be meant for a task: by their names, or where all have others and
+        none is the default."""
         known = {own for names in TASK_PROMPTS.values() for own in names}
         others = [name for name, prompt in self.prompts.items() if prompt and name not in known]
         alike = [name for name in others if any(own in name.lower() for own in TASK_PROMPTS[task])]
         foreign = known.difference(TASK_PROMPTS[task])
         others = [name for name in others if not any(own in name.lower() for own in foreign)]
-        if candidates := alike or (not any(map(self.prompts.get, known)) and others):
+        default = self.prompt(self._choose(task)) and self.default_prompt_name
+        candidates = alike or (not default and not any(map(self.prompts.get, known)) and others)
+        if candidates and default not in alike:
+            before = f"behind the default, {shown(default)}" if default else "without a prompt"
             warn_once(
                 f"The model has the prompts {shown(candidates)}, but none for a {task}: each {task} is read "
-                "without a prompt. Name one by prompt_name, or rename them where the model keeps its prompts."
+                f"{before}. Name one by prompt_name, or rename them where the model keeps its prompts."
             )
 
     @property

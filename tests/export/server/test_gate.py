@@ -228,19 +228,18 @@ def test_a_key_that_no_header_can_bring_is_refused(key):
 
 
 def test_a_prompt_of_the_name_that_a_client_sends_comes_first():
-    """Nomic's prompts are called as Cohere's clients call texts."""
+    """Nomic's prompts are called as Cohere's clients call texts; other words are of a task, as in `rank`."""
     prompts = {"search_query": "q: ", "search_document": "d: ", "clustering": "c: "}
     model = SimpleNamespace(name="m", prompts=prompts, default_prompt_name=None, counts_prompts=True)
-    assert {name: prompt_for(model, input_type=name).text for name in prompts} == prompts
-    others = {"query": "q: ", "retrieval.query": "q: ", "passage": "d: "}  # Voyage's, Jina's, NVIDIA's words
-    assert {name: prompt_for(model, input_type=name).text for name in others} == others
-    # sentence-transformers 5 adds empty ones.
-    model.prompts = {"query": "", "document": "", "search_query": "q: ", "retrieval.passage": "d: "}
-    for words, expected in ((("query", "retrieval.query"), "q: "), (("document", "passage"), "d: ")):
-        assert {prompt_for(model, input_type=word).text for word in words} == {expected}
-    model.prompts = {"search_query": "q: ", "passage": "d: "}
-    assert {name: prompt_for(model, input_type=name).text for name in others} == others
-    assert [prompt_for(model, name).text for name in ("query", "document")] == ["q: ", "d: "]
+    # Voyage's, Jina's, NVIDIA's words; sentence-transformers 5 adds empty prompts.
+    for more in ({}, {"query": "", "document": ""}, {"document": "d: "}):
+        for model.default_prompt_name in (None, "search_document"):
+            model.prompts = prompts | more
+            ranked = [prompt.text for prompt in prompts_of_ranking(model)]
+            for words in ("query document", "retrieval.query retrieval.passage", "query passage"):
+                assert [prompt_for(model, input_type=word).text for word in words.split()] == ranked
+            assert {name: prompt_for(model, input_type=name).text for name in prompts} == prompts
+    model.default_prompt_name = None
     model.prompts = {
         "query": "",
         "document": "",
@@ -259,7 +258,7 @@ def test_the_name_of_a_task_without_such_a_prompt_is_the_task():
     del model.prompts["document"]
     assert prompt_for(model, "document").text == "p: "
     model.prompts = {"query": "q: ", "search_document": "d: "}
-    assert prompt_for(model, "document").text == "d: "
+    assert prompt_for(model, "document").text == ""
     assert [prompt.text for prompt in prompts_of_ranking(model)] == ["q: ", ""]  # as in `rank`, which warns
     with pytest.raises(RequestError, match='prompt_name="passage"; the model has the prompts query, search'):
         prompt_for(model, "passage")

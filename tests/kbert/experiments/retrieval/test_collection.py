@@ -149,7 +149,7 @@ def test_tables_are_read_as_lines(tmp_path):
 WRONG = {
     "another corpus": (
         {"qrels": [QRELS[0], "q1\td1\t1", "q1\td8\t1", "q1\td9\t2"]},
-        ["qrels.tsv: 2 of the 3 texts", "corpus.jsonl ('d8', 'd9')"],
+        ["qrels.tsv: 2 of the 3 relevant texts", "corpus.jsonl ('d8', 'd9')"],
     ),
     "an unknown query": ({"qrels": [*QRELS, "q9\td1\t1"]}, ["line 6", "'q9'", "queries.jsonl"]),
     "a query without positives": ({"qrels": [*QRELS, "q3\td1\t0"]}, ["q3", "above 0"]),

@@ -144,6 +144,11 @@ def test_ranked_texts_have_the_prompts_of_queries_and_documents(text_inputs, cap
         ({"query": "q: ", "retrieval.passage": "d: "}, "query", {"document": ["retrieval.passage"]}),
         ({"a_query": "q: ", "sts": "s: "}, None, {"query": ["a_query"], "document": ["sts"]}),
         ({"search_query": "q: "}, "search_query", {}),
+        (
+            {"search_query": "q: ", "search_document": "d: "},  # the other's prompt, as it is the default
+            "search_document",
+            {"query": ["search_query"]},
+        ),
         ({"query": "q: ", "sts": "s: "}, None, {}),
         ({"query": "q: ", "document": "", "passage": "p: "}, None, {}),
         ({"query": "", "document": ""}, None, {}),
