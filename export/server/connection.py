@@ -72,7 +72,11 @@ class _BoundedConnection(HttpToolsProtocol):
         transport.set_write_buffer_limits(0)  # writing is paused while anything waits to be read
         self._await_head()
         if len(self.connections) > self.limits.max_connections:
-            self._refuse(503, "Too many connections are open; try again later.")
+            every = (each for each in self.connections if not each.transport.is_closing())
+            if idle := [each for each in every if each.timeout_keep_alive_task is not None]:
+                min(idle, key=lambda each: each.timeout_keep_alive_task.when()).shutdown()  # the longest
+            else:
+                self._refuse(503, "Too many connections are open; try again later.")
 
     def connection_lost(self, exc) -> None:
         self._stop_timer()

@@ -75,10 +75,19 @@ def prompts_of_ranking(model: ServedModel) -> tuple[Prompt, Prompt]:
     return query, document
 
 
+def warn_of_named_prompts(model: ServedModel) -> None:
+    """Warns where no prompt stands before texts of requests that name none; ColBERT's are documents."""
+    if not model.gives_token_vectors:
+        _known(model).warn_of_named_prompts("send input_type or prompt_name with each request")
+
+
+def _known(model: ServedModel) -> VectorsConfig:
+    return VectorsConfig(prompts=model.prompts, default_prompt_name=model.default_prompt_name)
+
+
 def _task_prompt(model: ServedModel, task: str) -> Prompt:
     """The prompt that `embed` and `rank` put before texts of a task."""
-    known = VectorsConfig(prompts=model.prompts, default_prompt_name=model.default_prompt_name)
-    name = known.prompt_name(task)
+    name = _known(model).prompt_name(task)
     return _answered(model, model.default_prompt_name if name is None else name)
 
 

@@ -1,7 +1,5 @@
 """Texts ranked by a query: by a cross-encoder's number for each pair, or by how near the vectors are."""
 
-import math
-
 import numpy as np
 
 from kbert.features import WINDOW_FEATURE
@@ -49,11 +47,7 @@ def rank(
     """
     model = service.model
     if max_tokens_per_text is not None and max_tokens_per_text < model.most_tokens:
-        where = f", at {model.most_tokens:g} tokens" if math.isfinite(model.most_tokens) else ""
-        raise invalid(
-            f"max_tokens_per_doc={max_tokens_per_text}: this server cuts texts only where the model does"
-            f"{where}; shorten the documents, or leave it out."
-        )
+        _require_no_longer(service, request, texts, max_tokens_per_text)
     if model.gives_token_vectors:
         numbers = scores = _by_token_vectors(service, request, query, texts, truncate)
     elif model.ranks_by_vectors:
@@ -93,6 +87,21 @@ def compare(
     vectors = service.embed(request, texts, truncate, None, before_text, f"{texts_name}[{{}}]".format)
     first = service.embed(request, [source], truncate, None, before_source, source_name.format)
     return similarities(first, vectors, service.model.similarity)[0]
+
+
+def _require_no_longer(service, request, texts, most):
+    """Raises `RequestError` where more tokens of a text would be read than are to be."""
+    encoded = service.checked(texts)
+    # No text has more of them than bytes, [CLS], [SEP] and a mark of its beginning.
+    is_longer = max(map(len, encoded)) + 3 > most
+    if is_longer and service.model.text_inputs is not None:
+        rows, truncated = service.tokenized(request, encoded)
+        is_longer = (truncated | (rows["input_mask"].sum(axis=1) > most)).any()
+    if is_longer:
+        raise invalid(
+            f"max_tokens_per_doc={most}: a text has more, and this server cuts texts only where the model "
+            "does; shorten the documents, or leave it out."
+        )
 
 
 def _by_token_vectors(service, request, query, texts, truncate):

@@ -26,6 +26,7 @@ from .gate import Gate
 from .grpc_api import start_grpc_server
 from .limits import Limits
 from .metrics import Metrics
+from .prompts import warn_of_named_prompts
 from .ranking import rank
 from .request import Request
 from .rest_api import make_app
@@ -95,6 +96,7 @@ class DevelopmentServer:
         listener = _listen(host, rest_api_port)  # before a model is loaded
         try:
             self.model = ServedModel(str(model_base_path), name)
+            warn_of_named_prompts(self.model)
             self.service = Service(self.model, limits)
             metrics = Metrics()
             metrics.watch_queue(lambda: self.service.queue.length)

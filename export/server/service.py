@@ -87,8 +87,9 @@ class Service:
         if signature is None:
             raise RequestError(
                 "NOT_FOUND",
-                f"{self.model.name} gives no vectors of texts; ask it by :predict, or for its encoder's "
-                "vectors serve what kbert convert --encoder_only makes of the model.",
+                f"{self.model.name} gives no vectors of texts; ask SPLADE by /embed_sparse, ColBERT by "
+                "/embed_all, a cross-encoder by /rerank, others by :predict. For the encoder's own vectors "
+                "serve what kbert convert --encoder_only makes of the model.",
             )
         if max_tokens is not None and prompt.text and not self.model.counts_prompts:
             own = int(self.tokenized(request, self.checked([prompt.text]))[0]["input_mask"].sum())

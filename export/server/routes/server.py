@@ -8,6 +8,7 @@ from kbert.tasks.token_classification.tag_schemes import labels_in_bioes
 
 from ...gate.saved_model_session import RequestError
 from ..json_body import shown
+from ..labelling import gives_labels
 from ..metrics import Metrics
 from ..service import Service
 from .messages import Name, described, json_answer
@@ -52,7 +53,11 @@ def add_server_paths(app: FastAPI, service: Service, metrics: Metrics) -> None:
                 "special_tokens": special,
                 "max_input_length": model.longest(),
                 "max_texts": service.limits.max_texts,
-                "max_client_batch_size": service.limits.max_texts,  # as TEI's clients read it
+                # As TEI's clients read it.
+                "max_client_batch_size": service.limits.max_texts,
+                "max_batch_tokens": service.limits.max_batch_tokens,
+                "auto_truncate": True,
+                "model_type": _model_type(model),
                 "can": {
                     "tokenize": model.text_inputs is not None,
                     "embed": model.embedding_signature is not None,
@@ -79,6 +84,23 @@ def add_server_paths(app: FastAPI, service: Service, metrics: Metrics) -> None:
         if path is None or name == "index.html":
             raise RequestError("NOT_FOUND", f"/page/{shown(str(name))[1:-1]} does not exist.")
         return Response(path.read_bytes(), media_type=_TYPES[path.suffix], headers=_PAGE_HEADERS)
+
+
+def _model_type(model) -> dict | None:
+    """What a model is to text-embeddings-inference, whose clients choose by the one key; None where it is
+    nothing there.
+
+    Reference: https://huggingface.github.io/text-embeddings-inference (Info)
+    """
+    names = model.about.get("labels") or ["LABEL_0"]
+    labels = {"id2label": dict(enumerate(names)), "label2id": {name: id for id, name in enumerate(names)}}
+    kinds = {
+        "embedding": model.embedding_signature
+        and {"pooling": (model.about.get("task_config") or {}).get("pooling")},
+        "reranker": model.pair_number and labels,
+        "classifier": gives_labels(model) and labels,
+    }
+    return next(({kind: known} for kind, known in kinds.items() if known), None)
 
 
 def health_path(service: Service):

@@ -185,6 +185,7 @@ class RerankFields(_TextFields):
     """`/rerank`, `/v1/rerank`, `/v2/rerank`: `texts` as Hugging Face's clients, `documents` as Cohere's."""
 
     synonyms = _TextFields.synonyms | {"top_k": "top_n", "return_documents": "return_text"}
+    harmless = (*_CLIENT, "api_version")  # Cohere's client for SageMaker sends it with each request
 
     query: Annotated[str, Field(description="a text")]
     texts: Annotated[Texts | None, Field(description="a list of texts")] = None

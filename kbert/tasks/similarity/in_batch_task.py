@@ -123,8 +123,8 @@ class InBatchTask(EmbeddingTask):
         require(
             metric not in ("mrr", "accuracy_at_1", "triplet_accuracy") or may_be_wrong(text_numbers(ranked)),
             f"best_metric={metric} ranks right texts among wrong ones, but for each query for evaluation all "
-            "texts are right, or it is its own positive, as in SimCSE: any model finds them. Give queries with "
-            "texts of their own (a dev_file, or a larger dev_split), or pairs with scores and "
+            "texts are right, or it is its own positive, as in SimCSE: any model finds them. Give queries "
+            "with texts of their own (a dev_file, or a larger dev_split), or pairs with scores and "
             "--override=best_metric=spearman.",
         )
         require(

@@ -68,7 +68,7 @@ def retrieval_scores(
         in_rows = np.concatenate([similar.between(row[:1], row[1:]) for row in positions])
         positive, others = np.split(in_rows, [1], axis=1)
         gaps, equal = positive - others, np.broadcast_to(tie(positive), others.shape)
-        wrong = judged.are_wrong(texts)
+        wrong = _are_wrong(texts)
         gaps, equal = gaps[wrong], equal[wrong]
         if gaps.size:
             scores["triplet_accuracy"] = float(np.mean((gaps > equal) + 0.5 * (np.abs(gaps) <= equal)))
@@ -77,7 +77,7 @@ def retrieval_scores(
 
 def may_be_wrong(texts: np.ndarray) -> bool:
     """Whether `retrieval_scores` ranks any query of rows with these numbers of texts."""
-    return bool(_judged(None, texts, texts).may_be_wrong().any())
+    return bool(_judged(None, texts, texts).may_be_wrong.any())
 
 
 class _Rank(NamedTuple):
@@ -103,34 +103,20 @@ class _Judged(NamedTuple):
     Fields:
       similar: how similar the texts are.
       queries, candidates: their positions, int arrays.
-      query_numbers, candidate_numbers: which number of the texts each has, ascending.
       positives: int array (2, number): a query and a candidate that is right for it, as positions.
+      may_be_wrong: which queries have a wrong candidate and are no positive of their own, bool (queries,).
     """
 
     similar: TextSimilarities
     queries: np.ndarray
     candidates: np.ndarray
-    query_numbers: np.ndarray
-    candidate_numbers: np.ndarray
     positives: np.ndarray
+    may_be_wrong: np.ndarray
 
     def ranks(self):
         """The `_Rank` of each query that a model may get wrong."""
-        counted = self.may_be_wrong()
         for first in range(0, len(self.queries), _QUERIES_AT_ONCE):
-            yield from itertools.compress(self._some_ranks(first), counted[first:])
-
-    def may_be_wrong(self):
-        """Which queries have a wrong candidate and are no positive of their own: bool (queries,)."""
-        query, candidate = np.divmod(np.unique(self.pairs), len(self.candidates))
-        has_wrong = np.bincount(query, minlength=len(self.queries)) < len(self.candidates)
-        has_wrong[query[self.query_numbers[query] == self.candidate_numbers[candidate]]] = False
-        return has_wrong
-
-    @property
-    def pairs(self):
-        """A number for each of the `positives`."""
-        return self.positives[0] * len(self.candidates) + self.positives[1]
+            yield from itertools.compress(self._some_ranks(first), self.may_be_wrong[first:])
 
     def _some_ranks(self, first):
         queries = self.queries[first : first + _QUERIES_AT_ONCE]
@@ -145,24 +131,24 @@ class _Judged(NamedTuple):
         counts = (above & ~is_right), (tied & ~is_right), (tied & is_right)
         return map(_Rank, *(count.sum(axis=1).tolist() for count in counts))
 
-    def are_wrong(self, texts):
-        """Which negatives are no positives of their query, beside a positive that is not the query itself:
-        bool (rows, negatives)."""
-        query = np.searchsorted(self.query_numbers, texts[:, :1])
-        negatives = np.searchsorted(self.candidate_numbers, texts[:, 2:])
-        are_right = np.isin(query * len(self.candidates) + negatives, self.pairs)
-        return ~are_right & (texts[:, :1] != texts[:, 1:2])
+
+def _are_wrong(texts):
+    """Which negatives are no positives of their query, beside a positive that is not the query itself: bool
+    (rows, negatives)."""
+    pairs = texts[:, :1] * (1 + texts.max()) + texts[:, 1:]  # a number for each query with a text
+    return ~np.isin(pairs[:, 1:], pairs[:, 0]) & (texts[:, :1] != texts[:, 1:2])
 
 
 def _judged(similar, positions, texts) -> _Judged:
-    query_numbers, first_query, query = np.unique(texts[:, 0], return_index=True, return_inverse=True)
-    others = texts[:, 1:].ravel()
-    candidate_numbers, first_candidate = np.unique(others, return_index=True)
+    _, first_query, query = np.unique(texts[:, 0], return_index=True, return_inverse=True)
+    candidate_numbers, first_candidate = np.unique(texts[:, 1:], return_index=True)
+    positives = np.stack([query.ravel(), np.searchsorted(candidate_numbers, texts[:, 1])])
+    may_be_wrong = np.bincount(np.unique(positives, axis=1)[0]) < len(candidate_numbers)
+    may_be_wrong[query.ravel()[texts[:, 0] == texts[:, 1]]] = False
     return _Judged(
         similar=similar,
         queries=positions[first_query, 0],
         candidates=positions[:, 1:].ravel()[first_candidate],
-        query_numbers=query_numbers,
-        candidate_numbers=candidate_numbers,
-        positives=np.stack([query.ravel(), np.searchsorted(candidate_numbers, texts[:, 1])]),
+        positives=positives,
+        may_be_wrong=may_be_wrong,
     )

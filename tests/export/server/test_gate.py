@@ -13,11 +13,12 @@ from export.gate.saved_model_session import RequestError
 from export.server.gate import require_key
 from export.server.limits import Limits
 from export.server.metrics import Metrics
-from export.server.prompts import prompt_for, prompts_of_ranking
+from export.server.prompts import prompt_for, prompts_of_ranking, warn_of_named_prompts
 from export.server.rest_api import make_app
 from export.server.running import DevelopmentServer
 from export.server.unpacking import BodyRefused, unpacked
 from export.server.vertex_routes import VertexRoutes
+from kbert.cli.warn_once import warn_once
 from kbert.config.pooling_config import PoolingConfig
 from tests.export.server.asking import MODEL, TEXTS, Asked
 
@@ -245,6 +246,19 @@ def test_a_prompt_of_the_name_that_a_client_sends_comes_first():
         "document": "",
     }  # sentence-transformers 5 writes it
     assert prompt_for(model, input_type="clustering").text == ""
+
+
+def test_prompts_that_requests_have_to_name_are_said(caplog):
+    model = SimpleNamespace(prompts={"query": "q: "}, default_prompt_name=None, gives_token_vectors=False)
+    warn_once.cache_clear()
+    warn_of_named_prompts(model)
+    assert "the model has query: for the vectors" in caplog.text
+    assert "send input_type or prompt_name with each request" in caplog.text
+    caplog.clear()
+    for changes in ({"prompts": {}}, {"default_prompt_name": "query"}, {"gives_token_vectors": True}):
+        warn_once.cache_clear()
+        warn_of_named_prompts(SimpleNamespace(**vars(model) | changes))
+        assert not caplog.text
 
 
 def test_the_name_of_a_task_without_such_a_prompt_is_the_task():

@@ -1,5 +1,6 @@
 """Whatever bytes a client sends, it gets one answer in JSON, and other clients are not disturbed."""
 
+import contextlib
 import json
 import socket
 import time
@@ -119,6 +120,34 @@ def test_the_rest_of_a_head_that_waits_behind_requests_is_not_late(asked, tmp_pa
 def test_an_idle_connection_outlives_those_of_google_clouds_load_balancers(server):
     """They send a request into one that was idle for 600 s; of one that is being closed they answer 502."""
     assert server._rest.config.timeout_keep_alive > 600
+
+
+def test_an_idle_connection_gives_way_to_a_new_one(asked_model_dir, tmp_path):
+    """The one that has waited longest; one at work stays."""
+    end = tmp_path / "end"
+    with (
+        DevelopmentServer(asked_model_dir, MODEL, 0, 0, limits=Limits(max_connections=2)) as server,
+        contextlib.ExitStack() as stack,
+    ):
+        port = server.rest_api_port
+
+        def connection(sent):
+            made = stack.enter_context(socket.create_connection(("localhost", port), timeout=120))
+            made.sendall(sent)
+            return made
+
+        first = connection(GOOD)
+        assert status_of(first.recv(65536)) == 200
+        second = connection(waiting(end))
+        wait_until((tmp_path / "end.runs").exists)
+        third = connection(waiting(end))
+        assert not received(first).endswith(b"(still open)")
+        wait_until(lambda: server.service.queue.length > 0)
+        assert status_of(Asked(port).raw()) == 503
+        end.touch()
+        assert [status_of(one.recv(65536)) for one in (second, third)] == [200, 200]
+        assert Asked(port).predict({"instances": ["short"]})[0] == 200
+        assert not received(second).endswith(b"(still open)")
 
 
 @pytest.mark.parametrize(

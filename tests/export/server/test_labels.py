@@ -47,6 +47,9 @@ def test_labels_come_sorted_by_their_scores(labels):
     told = asked.rest("GET", "/info")[1]
     assert told["task"] == "sequence_classification" and set(told["labels"]) == set(loaded.task.labels)
     assert told["can"] == {"tokenize": True, "embed": False, "rank": False}
+    numbers = {name: number for number, name in enumerate(loaded.task.labels)}
+    by_number = {str(number): name for name, number in numbers.items()}
+    assert told["model_type"] == {"classifier": {"id2label": by_number, "label2id": numbers}}
 
 
 @pytest.mark.long

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 import kbert
 from export.gate.saved_model_session import RequestError
-from export.server.ranking import rank
+from export.server.ranking import _require_no_longer
 from export.server.running import DevelopmentServer
 from tests.export.server.asking import Asked
 from tests.export.server.conftest import pair_task
@@ -110,11 +110,36 @@ def test_a_field_of_the_documents_is_ranked(ranking):
         wrong = {"query": "jump", "documents": [document], "rank_fields": [field]}
         status, answer = asked.post("/rerank", wrong)
         assert status == 400 and f'documents[0] has no text "{field}"' in answer["error"]
-    status, answer = asked.post("/rerank", {"query": "a", "texts": ["b"], "max_tokens_per_doc": 3})
-    assert status == 400 and "max_tokens_per_doc=3" in answer["error"]
-    in_windows = SimpleNamespace(model=SimpleNamespace(most_tokens=math.inf))
+    body = {"query": "a", "texts": ["jump", "jump the a"]}
+    assert asked.post("/rerank", body | {"max_tokens_per_doc": 5}) == asked.post("/rerank", body)
+    status, answer = asked.post("/rerank", body | {"max_tokens_per_doc": 4})
+    assert status == 400 and "max_tokens_per_doc=4" in answer["error"]
+
+
+@pytest.mark.parametrize(
+    ("has_vocabulary", "text", "is_read"),
+    [
+        (False, "b" * 5, True),
+        (False, "b" * 6, False),  # it may have a token for each byte, and three more
+        (True, "b" * 6, True),
+        (True, " b" * 7, False),
+        (True, " b" * 30, False),  # longer than a window: how long is not known
+    ],
+)
+def test_a_number_of_tokens_is_refused_where_more_of_a_text_would_be_read(has_vocabulary, text, is_read):
+    """Clients of Cohere's send 4,096 with each request."""
+
+    def tokenized(request, texts):
+        numbers = np.array([2 + len(text.split()) for text in texts])
+        return {"input_mask": np.arange(6) < numbers[:, None]}, numbers > 6
+
+    model = SimpleNamespace(most_tokens=math.inf, text_inputs=has_vocabulary or None)
+    encoded = lambda texts: [*map(str.encode, texts)]  # noqa: E731
+    service = SimpleNamespace(model=model, tokenized=tokenized, checked=encoded)
+    if is_read:
+        return _require_no_longer(service, None, ["b", text], 8)
     with pytest.raises(RequestError, match="only where the model does; shorten the documents"):
-        rank(in_windows, None, "a", ["b"], max_tokens_per_text=3)
+        _require_no_longer(service, None, ["b", text], 8)
 
 
 @pytest.mark.slow

@@ -127,6 +127,7 @@ def test_what_changes_no_answer_is_taken():
     assert followed == EmbeddingsFields.of({"input": "a"})
     assert EmbeddingsFields.of({"texts": ["a"], "truncate": "NONE"}).truncate is False
     assert RerankFields.of(RERANK | {"top_k": 3, "truncation_direction": "Right"}).top_n == 3
+    assert RerankFields.of(RERANK | {"api_version": 2}) == RerankFields.of(RERANK)  # Cohere's, for SageMaker
     assert not RerankFields.of(RERANK | {"truncate": False, "truncation_direction": "Left"}).truncate
     assert EmbedFields.of(EMBED | {"parameters": {"normalize": False}}).normalize is False
 

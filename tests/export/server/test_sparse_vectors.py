@@ -62,7 +62,7 @@ def test_words_that_are_left_out_are_said(tmp_path, monkeypatch, caplog):
 def test_what_is_not_answered_is_said(sparse, vectors):
     asked, _ = sparse
     status, answer = asked.post("/embed", {"inputs": TEXTS})
-    assert status == 404 and "gives no vectors of texts; ask it by :predict, or" in answer["error"]
+    assert status == 404 and "gives no vectors of texts; ask SPLADE by /embed_sparse" in answer["error"]
     status, answer = asked.post("/embed_sparse", {"inputs": ["play " * 50], "truncate": False})
     assert status in (400, 413, 422) and "texts[0] has more than the" in answer["error"]
     status, answer = vectors[0].post("/embed_sparse", {"inputs": TEXTS})

@@ -16,6 +16,7 @@ from export.server.batch_queue import BatchQueue
 from export.server.limits import Limits
 from export.server.running import DevelopmentServer
 from export.server.served_model import ServedModel
+from kbert.cli.warn_once import warn_once
 from tests.export.server.asking import Asked
 from tests.export.server.conftest import PROMPTS
 from tests.export.server.served_task import require_the_ranks_of_python
@@ -150,7 +151,8 @@ def test_vectors_beyond_the_limit_of_answers_are_refused(e5_folder):
 @pytest.mark.long
 def test_prompts_come_from_the_folder_and_from_an_export_of_it(vectors, tmp_path):
     asked, loaded = vectors
-    assert asked.rest("GET", "/info")[1]["prompts"] == PROMPTS["prompts"]
+    told = asked.rest("GET", "/info")[1]
+    assert told["prompts"] == PROMPTS["prompts"] and told["model_type"] == {"embedding": {"pooling": "mean"}}
     _, answer = asked.post("/embed", {"inputs": "play", "prompt_name": "query"})
     np.testing.assert_allclose(answer, [loaded.embed("the play")], atol=1e-5)
     export_savedmodel(loaded, tmp_path / "e5")
@@ -166,7 +168,9 @@ def test_an_export_without_its_vocabulary_ranks_by_no_vectors_and_a_damaged_kber
     folder = served_model._exported(str(e5_folder), tmp_path / "1")
     extra, body = folder / "assets.extra", {"query": "play", "texts": ["a", "fluffy"]}
     (extra / "vocab.txt").unlink()
+    warn_once.cache_clear()
     with DevelopmentServer(folder, "e5", 0, 0) as server:
+        assert "send input_type or prompt_name with each request" in caplog.text
         assert "kbert.json describes a vocabulary that does not lie beside it" in caplog.text
         asked = Asked(server.rest_api_port)
         assert not asked.rest("GET", "/info")[1]["can"]["rank"]

@@ -81,7 +81,8 @@ def test_tokens_and_cuts_are_those_of_documents_and_queries(tmp_path):
         assert asked.post("/tokenize", {"inputs": LONG}) == asked.post(
             "/tokenize", {"inputs": LONG, "prompt_name": "document"}
         )
-        assert asked.rest("GET", "/info")[1]["max_input_length"] == 20
+        told = asked.rest("GET", "/info")[1]
+        assert told["max_input_length"] == 20 and told["model_type"] is None
         for most, status in ((19, 400), (20, 200)):
             body = {"query": "a", "texts": [LONG], "max_tokens_per_doc": most}
             assert asked.post("/rerank", body)[0] == status
