@@ -318,7 +318,7 @@ def summary(output_dir: str | Path, manifest: Manifest) -> str:
         f"records: {numbers['examples']:,} {unit} of {numbers['tokens'] / sequences:.1f} tokens on "
         "average, "
         f"{100 * numbers['at_full_length'] / sequences:.1f}% at the full length of "
-        f"{manifest.settings['max_seq_length']}, {100 * numbers['unknown_share']:.2f} % unknown",
+        f"{manifest.settings['max_seq_length']}, {100 * numbers['unknown_share']:.2f}% unknown",
     ]
     if "labels" in numbers:
         shares = (f"{name} {count:,}" for name, count in numbers["labels"].items())

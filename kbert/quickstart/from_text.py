@@ -129,7 +129,7 @@ def _training_figures(run_dir):
     weights = read_safetensors(run.checkpoint() / WEIGHTS_FILE)
     return {
         "num_train_steps": run.config.num_train_steps,
-        "examples_per_second": statistics.median(rates),
+        "examples_per_second": statistics.median_high(rates),
         "num_parameters": sum(math.prod(tensor.shape) for tensor in weights.values()),
     }
 
