@@ -330,11 +330,13 @@ class LoadedModel(TextAnswers):
         return changed
 
     def inputs(self, texts, text_pairs=None, with_masks=False) -> dict:
-        """Texts as inputs of the model: tokenized, cut to `max_seq_length`, padded to the longest of them.
+        """Texts as inputs of the model: tokenized, a row of at most `max_seq_length` each, padded to the
+        longest.
 
         Args:
-          texts: a text or a list of texts; a single text becomes a batch of one. A warning names one that is
-            cut.
+          texts: a text or a list of texts; a single text becomes a batch of one. A long one is cut or, by the
+            `long_texts` of a run, loses its middle; where these are windows, its row is the first. A warning
+            names one.
           text_pairs: the second texts in the same form, or None.
           with_masks: whether `[MASK]` in a text means the mask token.
 
@@ -350,7 +352,7 @@ class LoadedModel(TextAnswers):
         batch, prompt = text_batch(texts, text_pairs), self.vectors.prompt()
         pairs = None if batch.pairs is None else tf.constant(batch.pairs, tf.string)
         texts = tf.constant([prompt + text for text in batch.texts], tf.string)
-        rows = self.text_inputs.rows(texts, pairs, with_masks)
+        rows = self.task.one_row_reader(self.text_inputs).rows(texts, pairs, with_masks)
         self.warn_of_cut_text(rows.truncated, batch.texts, longest=f"{self.max_seq_length} tokens")
         return rows.features
 

@@ -350,6 +350,11 @@ class Task:
         """The tokens of a row in a model of this length: more where texts have lengths of their own."""
         return self.features(max_seq_length)["input_ids"].shape[-1]
 
+    def one_row_reader(self, text_inputs):
+        """What makes one row of each text, with the `rows` of `TextInputs`; of texts that the task reads in
+        several the first."""
+        return text_inputs
+
     def examples_to_features(self, examples: list, text_inputs) -> ExampleFeatures:
         """Examples -> rows of features; `text_inputs` tokenizes texts and cuts them to `max_seq_length`."""
         raise NotImplementedError

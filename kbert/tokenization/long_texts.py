@@ -40,29 +40,25 @@ class _LongTextInputs:
 
     def __init__(self, text_inputs: TextInputs):
         self.max_seq_length = text_inputs.max_seq_length
-        self._tokenizer = text_inputs.tokenizer
+        self._tokenize = text_inputs.tokenize
         self._packer = SegmentPacker(text_inputs.vocabulary, text_inputs.max_seq_length)
         self._room, self._pair_room = (
             text_inputs.max_seq_length - text_inputs.vocabulary.count_special(number) for number in (1, 2)
         )
 
     def __call__(self, text, text_pair=None, pad_to_longest=False) -> dict:
-        return self._read(text, text_pair, pad_to_longest).features
+        return self.rows(text, text_pair, pad_to_longest=pad_to_longest).features
 
-    def rows(self, text, text_pair=None, pad_to_longest=True) -> TextRows:
-        """As a call, by default with `pad_to_longest`, with what stands in no row."""
-        return self._read(text, text_pair, pad_to_longest)
+    def rows(self, text, text_pair=None, with_masks=False, pad_to_longest=True) -> TextRows:
+        """As `TextInputs.rows`, with what stands in no row."""
+        first, second = self._tokenize(text, text_pair, with_masks)
+        return self._read(first, second, pad_to_longest)
 
-    def _read(self, text, text_pair, pad_to_longest) -> TextRows:
+    def _read(self, first, second, pad_to_longest) -> TextRows:
         raise NotImplementedError
 
     def _truncated(self, lengths, second_lengths):
         return truncated_lengths(lengths, second_lengths, self._pair_room, tf.minimum, tf.maximum)
-
-    def _pieces(self, text):
-        """(the pieces of each text, how many they are: int32 [batch])."""
-        pieces = self._tokenizer(text)
-        return pieces, row_lengths(pieces)
 
 
 class HeadAndTailInputs(_LongTextInputs):
@@ -81,13 +77,13 @@ class HeadAndTailInputs(_LongTextInputs):
 
     left_out = "lose their middle"
 
-    def _read(self, text, text_pair, pad_to_longest):
-        first, lengths = self._pieces(text)
-        if text_pair is None:
+    def _read(self, first, second, pad_to_longest):
+        lengths = row_lengths(first)
+        if second is None:
             kept = tf.minimum(lengths, self._room)
             features = self._packer(_head_and_tail(first, kept), pad_to_longest=pad_to_longest)
             return TextRows(features, lengths > kept)
-        second, second_lengths = self._pieces(text_pair)
+        second_lengths = row_lengths(second)
         kept, second_kept = self._truncated(lengths, second_lengths)
         ends = _head_and_tail(first, kept), _head_and_tail(second, second_kept)
         truncated = tf.logical_or(lengths > kept, second_lengths > second_kept)
@@ -124,15 +120,14 @@ class WindowInputs(_LongTextInputs):
         super().__init__(text_inputs)
         self._doc_stride = doc_stride
 
-    def _read(self, text, text_pair, pad_to_longest):
-        first, lengths = self._pieces(text)
-        if text_pair is None:
+    def _read(self, first, second, pad_to_longest):
+        lengths = row_lengths(first)
+        if second is None:
             windows, _, numbers = self._windows(first, tf.fill(tf.shape(lengths), self._room))
             inputs = self._packer(windows, pad_to_longest=pad_to_longest)
             return TextRows(inputs | {WINDOW_FEATURE: numbers}, tf.zeros_like(lengths, tf.bool))
-        (second, second_lengths), room = self._pieces(text_pair), self._pair_room
-        kept, _ = self._truncated(lengths, second_lengths)
-        windows, owners, numbers = self._windows(second, room - kept)
+        kept, _ = self._truncated(lengths, row_lengths(second))
+        windows, owners, numbers = self._windows(second, self._pair_room - kept)
         before = tf.gather(_first_pieces(first, kept), owners)
         inputs = self._packer(before, windows, pad_to_longest=pad_to_longest)
         return TextRows(inputs | {WINDOW_FEATURE: numbers}, lengths > kept)

@@ -69,12 +69,12 @@ class TextInputs:
         self._packer = SegmentPacker(vocabulary, self.max_seq_length)
 
     def __call__(self, text, text_pair=None, pad_to_longest=False, with_masks=False):
-        first, second = self._tokenize(text, text_pair, with_masks)
+        first, second = self.tokenize(text, text_pair, with_masks)
         return self._packer(first, second, pad_to_longest=pad_to_longest)
 
     def rows(self, text, text_pair=None, with_masks=False, pad_to_longest=True) -> TextRows:
         """As a call, by default with `pad_to_longest`, with what was cut off; a row for each text."""
-        first, second = self._tokenize(text, text_pair, with_masks)
+        first, second = self.tokenize(text, text_pair, with_masks)
         return self.pack_tokens(first, second, pad_to_longest)
 
     def unknown_shares(self, texts: Sequence[str]) -> np.ndarray:
@@ -95,7 +95,8 @@ class TextInputs:
         features = self._packer(first, second, pad_to_longest=pad_to_longest)
         return TextRows(features, self._packer.truncates(first, second))
 
-    def _tokenize(self, text, text_pair, with_masks):
+    def tokenize(self, text, text_pair=None, with_masks=False) -> tuple:
+        """The texts and the second ones, or None, as int32 RaggedTensors of shape [batch, (tokens)]."""
         require_listed(text, "text")
         require_listed(text_pair, "text_pair")
         tokenize = self.tokenizer.tokenize_with_masks if with_masks else self.tokenizer

@@ -99,6 +99,9 @@ class SequenceTask(Task):
     def features(self, max_seq_length):
         return encoder_features(max_seq_length) | self.long_texts.features
 
+    def one_row_reader(self, text_inputs):
+        return text_inputs if self.long_texts.in_windows else self.long_texts.reader(text_inputs)
+
     def examples_to_features(self, examples, text_inputs):
         """Encoder inputs, int32 of shape (rows, max_seq_length), and the labels; one row for each example, or
         for each of its windows, with `window_numbers`."""

@@ -113,6 +113,19 @@ def test_texts_in_windows_are_those_of_tasks_that_do_not_cut_them():
         assert task.serving.in_windows == (long_texts == "windows")
 
 
+def test_inputs_of_long_texts_are_the_rows_that_answers_read():
+    long, rows = "the " * 30 + "play " * 30, {}
+    for long_texts in ("cut", "head_tail", "windows"):
+        loaded = random_task_model(TASKS["sequence_classification"](("a", "b"), long_texts=long_texts))
+        inputs = loaded.inputs([long])
+        rows[long_texts] = inputs["input_ids"].numpy()[0].tolist()
+        assert rows[long_texts] == loaded.inputs(long, with_masks=True)["input_ids"].numpy()[0].tolist()
+        if long_texts != "windows":  # of which answers pool all
+            logits = [*loaded.predict(long, raw_scores=True)["logits"].values()]
+            np.testing.assert_allclose(loaded.model(inputs)["logits"][0], logits, atol=1e-5)
+    assert rows["windows"] == rows["cut"] != rows["head_tail"]
+
+
 def test_examples_of_thousands_of_tokens_come_in_smaller_batches():
     """32 pairs of 8,192 tokens would have 137 GB of scores in a layer of 16 heads."""
     seconds = ["b" * length for length in [5900] * 12 + [27_000]]
