@@ -33,7 +33,7 @@ from kbert.tasks import TASKS
 from kbert.tasks.file_columns import check_file, require_files, require_read
 from kbert.tokenization import text_inputs
 from kbert.tokenization.unknown_pieces import warn_of_unknown_pieces
-from kbert.tokenization.written_tokens import LettersApart, LongWords, say_written_tokens
+from kbert.tokenization.written_tokens import looked_at, say_written_tokens
 from tfrecords_tools.records import record_statistics, record_writer, statistics_page, tfrecord_files
 from tfrecords_tools.vocabulary.vocabulary_source import read_source
 from tfrecords_tools.work.worker_pool import StoredVocabulary, WorkerPool, byte_batches
@@ -192,14 +192,10 @@ def _complete_dataset(settings, input_file):
 
 def _read_rows(job, input_file, vocabulary):
     """The examples of a labelled file; says of how they are written what training says."""
-    letters, words = LettersApart(vocabulary, input_file), LongWords(vocabulary, input_file)
-    for row in TASKS[job.task].files.read_examples(input_file, job.dataset):
+    examples = TASKS[job.task].files.read_examples(input_file, job.dataset)
+    for row in looked_at(examples, vocabulary, input_file):
         say_written_tokens([row], vocabulary, input_file)
-        letters.look_at(row)
-        words.look_at(row)
         yield row
-    letters.say()
-    words.say()
 
 
 def _write(job, rows, pool, shards, counted, progress):

@@ -95,7 +95,7 @@ def create_pretraining_data(
     with pretraining_job.PretrainingJob.create_or_resume(output_dir, settings, vocabulary, files) as job:
         with job.removed_on_wrong_input():
             require_outside(input_files, job.path)
-            say_written_marks(files, settings.text_format())
+            say_written_marks(files, settings.text_format(), vocabulary)
             groups = tokenization_stage.text_groups(files)
             if settings.has_pairs and not any(job.tokens.iterdir()):
                 tokenization_stage.check_two_documents(groups, job)

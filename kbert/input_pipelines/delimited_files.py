@@ -70,7 +70,7 @@ def text_lines(path: str | Path, encoding: str | None, problems: FileProblems) -
     require_text_file(path, "rows of text")
     own = find_encoding(path, encoding)
     likely: str | None = None
-    number, damaged = 0, _Damaged(path, own)
+    number, damaged = 0, DamagedLines(path, own)
     for number, _, line in numbered_lines(path, encoding=own):
         if isinstance(line, Problem):
             if not line.undecoded:
@@ -90,7 +90,7 @@ def text_lines(path: str | Path, encoding: str | None, problems: FileProblems) -
     damaged.say(number)
 
 
-class _Damaged:
+class DamagedLines:
     """Counts lines that were read in another encoding than theirs, here or before they were saved. A few are
     passed over: STS-B and RTE have one or two among thousands."""
 

@@ -9,7 +9,7 @@ from kbert.input_pipelines.data_files import shown_source
 from kbert.input_pipelines.records.record_reader import RecordRows
 from kbert.input_pipelines.text_reader import RowsInMemory
 from kbert.tokenization.unknown_pieces import warn_of_unknown_pieces
-from kbert.tokenization.written_tokens import LettersApart, LongWords, say_written_tokens
+from kbert.tokenization.written_tokens import looked_at, say_written_tokens
 
 
 def make_rows(source, task: Any = None, text_inputs=None) -> Rows:
@@ -26,11 +26,7 @@ def make_rows(source, task: Any = None, text_inputs=None) -> Rows:
     if source.manifest:
         return RecordRows(source.directory, source.manifest, source.in_turn)
     say_written_tokens(source.examples, text_inputs.vocabulary, shown_source(source.path))
-    for kind in (LettersApart, LongWords):
-        counted = kind(text_inputs.vocabulary, shown_source(source.path))
-        for example in source.examples:
-            counted.look_at(example)
-        counted.say()
+    list(looked_at(source.examples, text_inputs.vocabulary, shown_source(source.path)))
     features, owners = task.examples_to_features(source.examples, text_inputs)
     unknown = np.sum(features["input_ids"] == text_inputs.vocabulary.unk_id)
     share = unknown / max(1, np.sum(features["input_mask"]))

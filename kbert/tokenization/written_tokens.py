@@ -119,6 +119,17 @@ class LongWords:
             )
 
 
+def looked_at(texts: Iterable, vocabulary: BaseVocabulary, source) -> Iterator:
+    """Yields the texts. After the last it warns as `LettersApart` and `LongWords`, whose arguments it has."""
+    counted = (LettersApart(vocabulary, source), LongWords(vocabulary, source))
+    for text in texts:
+        for each in counted:
+            each.look_at(text)
+        yield text
+    for each in counted:
+        each.say()
+
+
 def _texts(value) -> Iterator[str]:
     """The texts of a text, or of a tuple, list or dict."""
     if isinstance(value, str):

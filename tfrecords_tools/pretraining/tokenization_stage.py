@@ -94,7 +94,7 @@ def tokenize_corpus(job: PretrainingJob, pool: Pool, groups: list[TextGroup]) ->
         raise ValueError("the input files hold no text: tokenization gave no tokens; give files with text.")
     if job.settings.has_pairs:
         _require_two_documents(counts["documents"], num_documents)
-        _warn_of_odd_documents(counts)
+    _warn_of_odd_documents(counts, job.settings.has_pairs)
     warn_of_unknown_pieces(counts["unknown"] / counts["tokens"])
     return blocks, {
         "documents": counts["documents"],
@@ -111,15 +111,18 @@ def has_single_sentences(counts) -> bool:
     return counts["sentences"] < _FEWEST_SENTENCES * counts["documents"]
 
 
-def _warn_of_odd_documents(counts):
-    if has_single_sentences(counts):
+def _warn_of_odd_documents(counts, has_pairs):
+    if counts["documents"] > 1 and has_single_sentences(counts):
         every = "every document has" if counts["sentences"] == counts["documents"] else "most documents have"
+        effect = "there is no real next one, so nothing is to be learnt from pairs"
         logging.warning(
-            "%s one sentence (%d documents, %d sentences): there is no real next one, so nothing is to be "
-            "learnt from pairs. A blank line ends a document: leave it out between the sentences of a text, "
-            "or take --pairing=full_sentences.", every, counts["documents"], counts["sentences"],
-        )  # fmt: skip
-    if counts["sentences"] > _MOST_SENTENCES * counts["documents"]:
+            "%s one sentence (%d documents, %d sentences): %s. A blank line ends a document, and each object "
+            "of JSON lines is one: keep the sentences of a text together%s.",
+            *(every, counts["documents"], counts["sentences"]),
+            effect if has_pairs else "a separator follows each, as in no text that is read later",
+            ", or take --pairing=full_sentences" * has_pairs,
+        )
+    if has_pairs and counts["sentences"] > _MOST_SENTENCES * counts["documents"]:
         logging.warning(
             "a document has %s sentences on average (%d documents): a blank line ends a document, and "
             "without one a text begins with the real next sentence of the text before. Put blank lines "
@@ -136,8 +139,8 @@ def _require_two_documents(num_documents: int, before: int = 1):
         held = f"without duplicates, 1 of {before:,} documents is left" * (before > 1)
         raise ValueError(
             f"{held or 'the input holds 1 document'}, but random next sentences come from other "
-            "documents, so at least 2 are needed: put a blank line between documents, give more files, or "
-            "use --pairing=full_sentences."
+            "documents, so at least 2 are needed: put a blank line between documents (JSON lines: an object "
+            "for each), give more files, or use --pairing=full_sentences."
         )
 
 

@@ -41,8 +41,12 @@ def test_duplicates_are_those_of_the_text_whatever_its_case_and_white_space():
 )
 def test_documents_that_are_none_are_said(num_documents, num_sentences, words, caplog):
     """Two files of comments, one a line, were two documents: each line the real next of that before."""
-    _warn_of_odd_documents({"documents": num_documents, "sentences": num_sentences})
+    counts = {"documents": num_documents, "sentences": num_sentences}
+    _warn_of_odd_documents(counts, has_pairs=True)
     assert words in caplog.text and len(caplog.records) == bool(words)
+    caplog.clear()
+    _warn_of_odd_documents(counts, has_pairs=False)
+    assert ("a separator follows each" in caplog.text) is (num_documents == num_sentences)
 
 
 def _bytes(*lines):
