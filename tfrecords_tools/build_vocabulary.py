@@ -31,7 +31,7 @@ from tfrecords_tools.corpus.documents import TextFormat, require_text_field
 from tfrecords_tools.corpus.written_marks import say_written_marks
 from tfrecords_tools.vocabulary import wordpiece_learner
 from tfrecords_tools.vocabulary.coverage import coverage
-from tfrecords_tools.vocabulary.tokenizer_learners import NO_WORDS, learn_tokenizer, unknown_share
+from tfrecords_tools.vocabulary.tokenizer_learners import NO_WORDS, learn_tokenizer
 from tfrecords_tools.vocabulary.user_defined_tokens import (
     check_tokens,
     fill_unused_slots,
@@ -157,7 +157,6 @@ def write_other_tokenizer(files: list[Path], settings: Flags):
     with whole_folder(folder, replace=settings.overwrite) as aside:
         tokenizer_files.write_tokenizer(aside, vocabulary)
     print(f"{folder}: {len(vocabulary)} tokens, {', '.join(vocabulary.files())}, tokenizer.json")
-    print(f"unknown tokens: {100 * unknown_share(vocabulary, files, text_format):.4f}%")
 
 
 def learn_wordpiece(files: list[Path], settings: Flags):

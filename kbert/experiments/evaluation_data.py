@@ -132,7 +132,7 @@ def _pretraining_records(loaded, eval_file, input_dir):
     require_pairing(loaded.task, records)
     records.require_room(loaded.config)
     trained = loaded.run.trained_positions if loaded.run else None
-    warn_of_positions(loaded.source, loaded.config, trained, records.max_seq_length)
+    warn_of_positions(loaded.source, loaded.config, trained, records.longest)
     records.check()
     warn_of_training_data(trained_runs(loaded.run and loaded.run.path), records)
     return records

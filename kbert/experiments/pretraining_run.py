@@ -63,7 +63,7 @@ def run_pretraining(config: PretrainingConfig, run_dir, phases, vocabulary, init
         warn_of_training_data(start.runs, held_out)
 
     # Train.
-    trained_positions = start.trained_positions_after(longest)
+    trained_positions = start.trained_positions_after(max(dataset.longest for dataset in records))
     details = _details(task, phases) | start.details | {"trained_positions": trained_positions}
     with trained_run(strategy, run_dir, config, details, vocabulary, opened) as run:
         log_examples(task, make_rows(records[0]), vocabulary)

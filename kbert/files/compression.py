@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 from kbert.extras import require
 from kbert.files.packed_streams import PackedStreams
 
-_LONGEST_WINDOW = 31  # log2 of bytes; by itself the library reads up to 27
-
 
 class Compression(NamedTuple):
     """A compression: its `name`, the function that opens such a file, and its errors for damaged files."""
@@ -114,8 +112,8 @@ def _open_streams(opener, decompressor, path, mode="rb", **text_settings):
 
 
 def _open_zstd(zstd, path, mode="rb", **text_settings):
-    """As `zstd.open`, but for what `zstd --long=31` wrote too, which takes up to 2 GiB of memory to read."""
-    options = {} if "w" in mode else {zstd.DecompressionParameter.window_log_max: _LONGEST_WINDOW}
+    """As `zstd.open`, but for windows of up to 2^31 bytes, too, as `zstd --long=31` writes; it reads 2^27."""
+    options = {} if "w" in mode else {zstd.DecompressionParameter.window_log_max: 31}
     return zstd.open(path, mode, options=options, **text_settings)
 
 

@@ -119,9 +119,7 @@ def test_other_tokenizers_are_a_folder_that_other_commands_read(
     vocabulary = read_source(None, folder)
     assert vocabulary.kind == kind and 20 < len(vocabulary) <= 270
     printed = capsys.readouterr().out
-    assert (
-        printed.startswith(f"{folder}: {len(vocabulary)} tokens, ") and "unknown tokens: 0.0000%" in printed
-    )
+    assert printed.startswith(f"{folder}: {len(vocabulary)} tokens, ")
     with pytest.raises(ValueError, match="tokenizer exists and is not empty; .* replace a tokenizer there"):
         run_main(*arguments, num_workers=None)
     run_main(*arguments, "--overwrite", "--vocab_size=262", num_workers=None)

@@ -183,6 +183,7 @@ def test_statistics_are_those_of_the_records(tmp_path, corpus):
     assert numbers["sentences"] == len([line for line in corpus[0].read_text().splitlines() if line])
     assert numbers["examples"] == manifest.num_examples == len(records)
     assert numbers["mean_length"] == pytest.approx(np.mean(lengths), abs=1e-5)
+    assert numbers["longest"] == sorted(lengths)[-1 - len(lengths) // 1000]
     assert numbers["masked_share"] == pytest.approx(np.sum(weights) / np.sum(lengths), abs=1e-5)
     assert "10 documents" in script.summary("out", manifest)
     assert json.loads((tmp_path / "out" / "statistics.json").read_text())["records"] == len(records)

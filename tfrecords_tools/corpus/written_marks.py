@@ -47,13 +47,13 @@ def say_written_marks(
     all_lines = (line for unit in units for line in read_unit_lines(unit, text_format, Problems()))
     text = b"\n".join(next(byte_batches(all_lines, _BYTES), []))
     counted = ((what, pattern.findall(text)) for what, pattern in _WRITTEN)
-    what, found = max(counted, key=lambda pair: len(pair[1]))
-    if len(found) > max(_FEW, len(text) / _RARE):
+    what, marks = max(counted, key=lambda pair: len(pair[1]))
+    if len(marks) > max(_FEW, len(text) / _RARE):
         logging.warning(
             "The first %s bytes of the corpus hold %s %s times, which another program wrote there and which "
             "is read as characters: take texts without such marks, or replace them, one between documents by "
             "a blank line, WikiText's @-@ by a hyphen, HTML's by html.unescape, line ends by blanks.",
-            *(f"{len(text):,}", what + found[0].decode()[:80], f"{len(found):,}"),
+            *(f"{len(text):,}", what + marks[0].decode()[:80], f"{len(marks):,}"),
         )
     lines = text.decode().split("\n")
     damaged = DamagedLines(_SOURCE, "utf-8")

@@ -25,6 +25,7 @@ from tfrecords_tools.vocabulary.wordpiece_learner import ALPHABET_LIMIT
 
 _FIRST = ("<s>", "<pad>", "</s>", "<unk>")  # of RoBERTa's and XLM-R's ids; <mask> is the last
 _LONGEST_LINE = 1 << 30  # bytes; by default sentencepiece leaves longer lines than 4,192 out
+_MUCH_TEXT = 1 << 29  # bytes, of which sentencepiece needs 10 GB
 _SMALLEST_BPE = len(_FIRST) + len(BYTE_CHARACTERS) + 1
 _SMALLEST_UNIGRAM = len(_FIRST) + 3  # <mask>, the mark of a space, a character
 _RESERVED = "\u2585"  # in sentencepiece's training an unknown character: lines that hold it are left out
@@ -118,7 +119,15 @@ def learn_unigram(lines: Iterable[str], vocab_size: int) -> SentencePieceVocabul
             f"vocab_size={vocab_size} is too small for a unigram model of this text: its characters need "
             f"{int(characters[1]) + 2}."
         ) from None
-    return SentencePieceVocabulary(model.getvalue())
+    vocabulary = SentencePieceVocabulary(model.getvalue())
+    known = {" ", *vocabulary.ids}
+    left_out = {char: counts[char] for char in counts if char.isprintable() and char not in known}
+    if left_out:
+        logging.warning(
+            "%d rare characters are unknown tokens, %.4f%% of the text, such as %s.",
+            *(len(left_out), 100 * sum(left_out.values()) / counts.total(), " ".join([*left_out][:20])),
+        )
+    return vocabulary
 
 
 def learn_tokenizer(
@@ -144,6 +153,11 @@ def learn_tokenizer(
     if first is None:
         raise ValueError(NO_WORDS)
     lines = (line for part in ([first], lines) for line in part)
+    if kind == "unigram" and sum(map(text_bytes, files)) > _MUCH_TEXT:
+        logging.warning(
+            "A unigram model is learned from the whole text in memory, with some 20 bytes for each of its "
+            "bytes, in hours: take a part of it, such as shuf -n 5000000 OLD > NEW."
+        )
     with activity(f"learning {vocab_size:,} tokens"):
         if kind == "bpe":
             vocabulary: BaseVocabulary = learn_bpe(lines, vocab_size, min_frequency)
@@ -156,23 +170,6 @@ def learn_tokenizer(
             *(len(vocabulary), vocab_size, len(vocabulary), _SIGNS if kind == "bpe" else ""),
         )
     return vocabulary, problems
-
-
-def unknown_share(vocabulary: BaseVocabulary, files: list[Path], text_format: TextFormat) -> float:
-    """The share of unknown tokens among those of a corpus, 0 for bytes.
-
-    A unigram model leaves out the rarest characters, see `learn_unigram`: the corpus is read once more.
-    """
-    from sentencepiece import SentencePieceProcessor
-
-    if not isinstance(vocabulary, SentencePieceVocabulary):
-        return 0.0
-    processor, num_tokens, num_unknown = SentencePieceProcessor(model_proto=vocabulary.model), 0, 0
-    for line in _read_lines(files, text_format, Problems()):
-        ids = processor.encode(line)
-        num_tokens += len(ids)
-        num_unknown += ids.count(processor.unk_id())
-    return num_unknown / max(1, num_tokens)
 
 
 def _read_lines(files, text_format, problems) -> Iterator[str]:

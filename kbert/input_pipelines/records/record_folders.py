@@ -1,6 +1,7 @@
 """Folders of records, opened and checked without TensorFlow: of any kind, for pretraining, labelled."""
 
 import dataclasses
+import fnmatch
 import json
 
 from absl import logging
@@ -124,6 +125,12 @@ class PretrainingRecords(RecordFolder):
         """Whether the records hold pairs of texts and a label for their relation."""
         return NEXT_SENTENCE_LABELS in self.manifest.features
 
+    @property
+    def longest(self) -> int:
+        """The tokens of the longest records, rounded up to 64: padding trains no positions behind them."""
+        longest = self.manifest.statistics.get("longest", self.max_seq_length)
+        return min(self.max_seq_length, -(-longest // 64) * 64)
+
     def require_room(self, encoder):
         """Raises ValueError when an `EncoderConfig` has too few positions or pieces for these records."""
         if self.max_seq_length > encoder.max_position_embeddings:
@@ -142,16 +149,23 @@ class PretrainingRecords(RecordFolder):
 
 
 def warn_of_trained_records(held_out, trained):
-    """Warns where records for evaluation are those of a training.
+    """Warns where records for evaluation are those of a training, or of a text that it names, too.
 
     Args:
       held_out: a `RecordFolder`.
       trained: what is trained on, with `fingerprint`s.
     """
+    folders = (data.manifest for data in (held_out, *trained))
+    files = [str(manifest.settings.get("input_files", "")) if manifest else "" for manifest in folders]
     if held_out.fingerprint in [data.fingerprint for data in trained]:
         logging.warning(
             "%s: all %s examples for evaluation are also training examples: scores on them say little about "
             "other texts.", held_out.path, f"{held_out.num_examples:,}",
+        )  # fmt: skip
+    elif files[0] and any(fnmatch.fnmatchcase(files[0], other) for other in files[1:]):
+        logging.warning(
+            "%s: the input_files of the training records name those that it is made from, %s: if it is the "
+            "same text, scores on it say little about others.", held_out.path, files[0],
         )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from kbert.experiments import pretraining_run
 from kbert.experiments.evaluation import evaluate
 from kbert.experiments.pretraining import PhaseRecords, pretrain
 from kbert.files.whole_file import write_json
-from kbert.input_pipelines.records.record_folders import PretrainingRecords
+from kbert.input_pipelines.records.record_folders import PretrainingRecords, warn_of_trained_records
 from kbert.manifest import read_manifest
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
@@ -104,6 +104,29 @@ def test_held_out_records_that_are_masked_in_another_way_are_other_data(tmp_path
         other = PretrainingRecords(_written(tmp_path / name, with_masks=False, **{name: value}))
         assert other.manifest.fingerprint == plain.manifest.fingerprint
         assert _recorded(plain, other)["eval"] != _recorded(plain, plain)["eval"]
+
+
+@pytest.mark.parametrize(
+    ("trained", "held_out", "is_said"),
+    [
+        ("text/*.txt", "text/last.txt", True),  # the glob takes the file held out, too
+        ("text/*.txt", "text/*.txt", True),  # another seed
+        ("text/a.txt", "text/last.txt", False),
+    ],
+)
+def test_held_out_records_of_a_text_that_is_trained_on_are_said(tmp_path, caplog, trained, held_out, is_said):
+    """Their bytes are others, and their scores looked better than they were."""
+    train = PretrainingRecords(_written(tmp_path / "train", seed=1, input_files=trained))
+    warn_of_trained_records(PretrainingRecords(_written(tmp_path / "dev", input_files=held_out)), [train])
+    assert ("name those that it is made from, text/" in caplog.text) is is_said
+
+
+def test_padding_trains_no_positions():
+    """A run on records of 512 of which the longest text has 260 tokens said that 512 are trained."""
+    for longest, expected in ((260, 320), (500, 512), (None, 512)):
+        statistics = {"longest": longest} if longest else {}  # older records do not say it
+        records = SimpleNamespace(max_seq_length=512, manifest=SimpleNamespace(statistics=statistics))
+        assert PretrainingRecords.longest.fget(records) == expected
 
 
 def test_a_run_names_the_checkpoint_that_is_forgotten(pretraining_run, records_dir, tmp_path):

@@ -14,11 +14,11 @@ from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS
 from kbert.tokenization.tokenizer import build_tokenizer
 from tests.places import REPOSITORY
 from tfrecords_tools.corpus.documents import TextFormat
+from tfrecords_tools.vocabulary import tokenizer_learners
 from tfrecords_tools.vocabulary.tokenizer_learners import (
     learn_bpe,
     learn_tokenizer,
     learn_unigram,
-    unknown_share,
 )
 
 # Many words occur equally often: that is where order could be left to chance.
@@ -47,6 +47,16 @@ def test_fewer_tokens_than_asked_for_are_said(kind, tmp_path, caplog):
         said = f"The corpus gives only {len(vocabulary)} tokens, but {size} were asked for"
         assert (said in caplog.text) is (size == 5000)
         assert ("--tokenizer=unigram" in caplog.text) is (size == 5000 and kind == "bpe")  # for vowel signs
+
+
+@pytest.mark.parametrize("kind", LEARN)
+def test_a_text_beyond_memory_is_said_before_the_work(kind, tmp_path, monkeypatch, caplog):
+    """sentencepiece was killed after an hour, without a word."""
+    monkeypatch.setattr(tokenizer_learners, "_MUCH_TEXT", 1000)
+    for number in (1, len(LINES)):
+        (tmp_path / "corpus.txt").write_text("\n".join(LINES[:number]))
+        learn_tokenizer(kind, [tmp_path / "corpus.txt"], TextFormat(), SIZES[kind], min_frequency=2)
+        assert ("such as shuf" in caplog.text) is (kind == "unigram" and number > 1)
 
 
 def test_rare_pairs_are_not_merged():
@@ -100,23 +110,13 @@ def test_long_lines_are_learned_from_too():
     assert len(learn_unigram([line], 80)) == 80
 
 
-@pytest.mark.parametrize("kind", LEARN)
-def test_the_share_of_unknown_tokens_is_that_of_the_graph(kind, tmp_path):
-    lines = [*LINES, "龘 rare ☃☃ characters"]
-    file = tmp_path / "corpus.txt"
-    file.write_text("\n".join(lines))
-    vocabulary = LEARN[kind](LINES, SIZES[kind])
-    ids = [index for row in build_tokenizer(vocabulary)(tf.constant(lines)).to_list() for index in row]
-    share = unknown_share(vocabulary, [file], TextFormat())
-    assert share == ids.count(vocabulary.ids["<unk>"]) / len(ids)
-    assert (share > 0) is (kind == "unigram")
-
-
-def test_a_unigram_model_knows_rare_characters_of_a_text_in_few():
+def test_a_unigram_model_knows_rare_characters_of_a_text_in_few(caplog):
     """Digits, brackets and capitals of a novel are less than one character of 2,000: each was <unk>."""
     lines = [line.lower() for line in LINES] * 40
     rare = "0123456789QXZ()[]$%&,ÄЯ\"'="
-    assert set(rare) <= {*learn_unigram([*lines, rare, "ｦ"], 300).tokens}
+    assert set(rare) <= {*learn_unigram([*lines, rare], 300).tokens} and not caplog.text
+    learn_unigram([*lines, "".join(map(chr, range(0x4E00, 0x4E80)))], 200)
+    assert "rare characters are unknown tokens, 0." in caplog.text
 
 
 def test_a_line_with_the_reserved_character_of_sentencepiece_is_learned_from():
