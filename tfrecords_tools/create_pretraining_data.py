@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
 from absl import logging
 
 from kbert.checks import with_checked_arguments
@@ -43,7 +42,6 @@ _LOGGED = 88  # characters of each
 _STAGES = tuple(
     f"tfrecords_tools.pretraining.{stage}_stage" for stage in ("tokenization", "sampling", "writing")
 )
-_FEW_EXAMPLES = 1000  # one of so many may be longer than "longest"
 # Shares of records or tokens from which on `advice` speaks.
 _HIGH_RANDOM_SHARE, _HIGH_SHARE_WITHOUT, _LOW_INNER_SHARE = 0.9, 0.01, 0.01
 
@@ -155,9 +153,8 @@ def _log_examples(examples, vocabulary, manifest):
 def _record_statistics(numbers) -> dict:
     """The manifest's statistics of the records; statistics.json holds more."""
     examples = numbers["records"]
-    values = {"examples": examples, "mean_length": record_statistics.share(numbers["tokens"], examples)}
-    reached = np.cumsum(numbers["lengths"][::-1])[::-1]  # by a length: how many examples have it or more
-    values["longest"] = int(np.flatnonzero(reached * _FEW_EXAMPLES >= examples)[-1])
+    mean_length = record_statistics.share(numbers["tokens"], examples)
+    values = {"examples": examples, "mean_length": mean_length, "longest": numbers["longest"]}
     if "next_sentence" in numbers:
         values["random_next_share"] = record_statistics.share(numbers["next_sentence"][1], examples)
     if masking := numbers.get("masking"):

@@ -139,14 +139,16 @@ class RecordStatistics:
           `max_seq_length`, `tokens` (without padding), `fill_rate` (their share of all positions of the
           sequences), `text_tokens` (without special tokens; a mask counts as the piece that it hides),
           `unknown_tokens`, `unknown_share`, `pieces_used`, `vocab_size`, `lengths` (of the sequences),
-          `first_lengths`, `second_lengths`, `frequent_pieces` ([piece, count] pairs); and, where the records
-          have them, `masking` (`predictions`, `share` of the `tokens`, which masked_lm_prob sets,
+          `longest` (the length that one of 1,000 sequences reaches), `first_lengths`, `second_lengths`,
+          `frequent_pieces` ([piece, count] pairs); and, where the records have them, `masking`
+          (`predictions`, `share` of the `tokens`, which masked_lm_prob sets,
           `shown_as_mask`, `shown_unchanged`, `shown_random`, `positions`, `per_record`, `most_masked`),
           `next_sentence` ([zeros, ones]) and `labels` (counts in id order, of words where these have labels;
           a text in several windows counts once).
         """
         counts = self.counts
         num_sequences = int(self._total("lengths"))
+        reached = np.cumsum(self._histogram("lengths")[::-1])[::-1]  # by a length: sequences of it or more
         tokens = int(np.arange(self.max_seq_length + 1) @ self._histogram("lengths"))
         pieces = self._pieces()
         unknown_tokens = int(pieces[vocabulary.unk_id])
@@ -165,6 +167,7 @@ class RecordStatistics:
             "vocab_size": self._vocab_size,
             "pieces_used": int(np.count_nonzero(pieces)),
             "lengths": self._histogram("lengths").tolist(),
+            "longest": int(np.flatnonzero(reached * 1000 >= num_sequences)[-1]),
             "first_lengths": self._histogram("first_lengths").tolist(),
             "second_lengths": self._histogram("second_lengths").tolist(),
             "frequent_pieces": _most_frequent(pieces, vocabulary),

@@ -84,6 +84,7 @@ def counted_by_hand(batch):
         "vocab_size": len(VOCABULARY),
         "pieces_used": len(pieces),
         "lengths": [lengths[value] for value in range(LENGTH + 1)],
+        "longest": max(lengths),
         "first_lengths": [firsts[value] for value in range(LENGTH + 1)],
         "second_lengths": [seconds[value] for value in range(LENGTH + 1)],
         "frequent_pieces": _most_frequent(pieces),
