@@ -88,6 +88,8 @@ def convert(
         own = require_wordpiece(checkpoint.vocabulary, "--vocab_file")
         vocabulary = own.with_tokens(read_pieces(vocab_file), str(vocab_file))
         checkpoint = resizing.with_vocabulary(checkpoint, vocabulary)
+    if format == KBERT and (config, max_position_embeddings) != (None, None):
+        checkpoint.model_task.check_examples([], checkpoint.max_seq_length)  # a length that leaves room
     written = formats.write_checkpoint(checkpoint, target, format, allow_unmatched, overwrite)
     return checkpoint.report, written
 

@@ -233,8 +233,6 @@ def write_checkpoint(
     written = Report(format, str(path), allow_unmatched=allow_unmatched)
     if format != KBERT:
         checkpoint = for_other_code(checkpoint, written)
-    else:
-        checkpoint.model_task.check_examples([], checkpoint.max_seq_length)  # a length that leaves room
     try:
         with whole_folder(path, replace=overwrite) as aside:
             _WRITERS[format](checkpoint, aside, written)

@@ -418,9 +418,12 @@ class LoadedModel(TextAnswers):
           The `Report` of the writing.
 
         Raises:
-          ValueError: for an unknown format, a folder that holds files, or a model that the format cannot
-            express; OSError when it cannot be written. Nothing is left behind then.
+          ValueError: for an unknown format, a folder that holds files, a model that the format cannot
+            express, or a run of `with_max_seq_length` that could not answer at that length; OSError when it
+            cannot be written. Nothing is left behind then.
         """
+        if format == KBERT and self._length_is_chosen:
+            self.task.check_examples([], self.max_seq_length)  # which leaves room
         return write_checkpoint(model_as_checkpoint(self), path, format, allow_unmatched, overwrite)
 
     def text_pooling(self, taker: str, mend: str = "give a pooling") -> PoolingConfig:
