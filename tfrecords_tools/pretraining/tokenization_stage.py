@@ -31,6 +31,7 @@ BLOCK_BYTES = 1 << 20
 TEXT_BYTES_AT_ONCE = 1 << 18
 # Sentences of a document, on average: with fewer nearly all have one; the longest novels have no more.
 _FEWEST_SENTENCES, _MOST_SENTENCES = 1.2, 20_000
+_MOST_TOKENS = 50  # of documents that are a sentence; in more, such as a text on a line, a separator is rare
 
 
 _MARK = IN_NO_PIECE.encode()
@@ -112,7 +113,8 @@ def has_single_sentences(counts) -> bool:
 
 
 def _warn_of_odd_documents(counts, has_pairs):
-    if counts["documents"] > 1 and has_single_sentences(counts):
+    are_short = counts["tokens"] < _MOST_TOKENS * counts["documents"]
+    if counts["documents"] > 1 and has_single_sentences(counts) and (has_pairs or are_short):
         every = "every document has" if counts["sentences"] == counts["documents"] else "most documents have"
         effect = "there is no real next one, so nothing is to be learnt from pairs"
         logging.warning(

@@ -41,12 +41,15 @@ def test_duplicates_are_those_of_the_text_whatever_its_case_and_white_space():
 )
 def test_documents_that_are_none_are_said(num_documents, num_sentences, words, caplog):
     """Two files of comments, one a line, were two documents: each line the real next of that before."""
-    counts = {"documents": num_documents, "sentences": num_sentences}
+    counts = {"documents": num_documents, "sentences": num_sentences, "tokens": 25 * num_sentences}
     _warn_of_odd_documents(counts, has_pairs=True)
     assert words in caplog.text and len(caplog.records) == bool(words)
     caplog.clear()
     _warn_of_odd_documents(counts, has_pairs=False)
     assert ("a separator follows each" in caplog.text) is (num_documents == num_sentences)
+    caplog.clear()
+    _warn_of_odd_documents(counts | {"tokens": 400 * num_sentences}, has_pairs=False)  # a text on each line
+    assert not caplog.text
 
 
 def _bytes(*lines):
