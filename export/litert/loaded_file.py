@@ -10,6 +10,7 @@ import numpy as np
 
 from kbert.checks import with_checked_values
 from kbert.config.pooling_config import require_dimensions
+from kbert.config.vectors_config import warn_of_written_prompts
 from kbert.files.json_file import read_json_object
 from kbert.files.json_values import json_value
 from kbert.inference.text_answers import TextAnswers
@@ -128,6 +129,7 @@ class LoadedFile(TextAnswers):
                 f"prompt_name={prompt_name!r}: in {self.source} {in_file} tokens of each text do not count, "
                 f"and behind this prompt it is {skipped}; load the run or the checkpoint that it was made of."
             )
+        warn_of_written_prompts(prompt, batch.texts)
         self.warn_of_unknown_tokens(batch.texts)
         outputs, cut = self.outputs([prompt + text for text in batch.texts])
         self.warn_of_cut_text(cut, batch.texts)

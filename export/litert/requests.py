@@ -28,7 +28,7 @@ def check_quantizations(names):
 
 
 def checked_lengths(lengths, source, several: bool = True) -> tuple[int, ...]:
-    """The lengths in ascending order.
+    """The lengths in ascending order; a warning where texts may be longer than those that trained the model.
 
     Args:
       lengths: those of the user; None takes the model's own and 16, 32, 64, ..., 512 below it.
@@ -52,11 +52,7 @@ def checked_lengths(lengths, source, several: bool = True) -> tuple[int, ...]:
         )
     if lengths[0] < LEAST_LENGTH:
         raise ValueError(f"max_seq_length={lengths[0]} has no room for a text; give at least {LEAST_LENGTH}.")
-    positions = source.reading.config.max_position_embeddings
-    if lengths[-1] > positions:
-        raise ValueError(
-            f"max_seq_length={lengths[-1]} is more than the encoder's max_position_embeddings={positions}."
-        )
+    source.reading.with_max_seq_length(lengths[-1])  # refuses missing positions, warns of untrained ones
     return lengths
 
 

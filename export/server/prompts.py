@@ -5,7 +5,7 @@ Reference: sentence-transformers, `SentenceTransformer.encode_query` and `encode
 
 from typing import NamedTuple
 
-from kbert.config.vectors_config import TEXT_TASKS, VectorsConfig
+from kbert.config.vectors_config import TEXT_TASKS, VectorsConfig, warn_of_written_prompts
 
 from .json_body import shown
 from .request import invalid
@@ -31,7 +31,8 @@ class Prompt(NamedTuple):
     text: str
 
     def before(self, texts: list[str]) -> list[str]:
-        """The texts as the model reads them."""
+        """The texts as the model reads them; a warning, once, where they begin with the prompt already."""
+        warn_of_written_prompts(self.text, texts)
         return [self.text + text for text in texts]
 
 

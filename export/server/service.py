@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from kbert.cli.warn_once import warn_once
+from kbert.config.vectors_config import warn_of_written_prompts
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.tasks.late_interaction.late_serving import MASK, VECTORS
 from kbert.tasks.signatures.signature import TRUNCATED
@@ -17,7 +18,7 @@ from ..gate.saved_model_session import RequestError
 from .batch_queue import BatchQueue, has_rows, joined
 from .json_tensors import text_bytes
 from .limits import Limits
-from .prompts import NO_PROMPT, Prompt
+from .prompts import NO_PROMPT, Prompt, prompt_for
 from .request import Request, invalid, require_whole
 from .served_model import ServedModel
 from .tensors import check_size, check_texts
@@ -158,6 +159,7 @@ class Service:
         """
         if not self.model.gives_token_vectors:
             raise RequestError("NOT_FOUND", f"{self.model.name} gives no vectors of tokens.")
+        warn_of_written_prompts(prompt_for(self.model, input_type=task).text, texts)  # put there in the graph
         outputs = (VECTORS, MASK, TRUNCATED)
         answer = self.predict(request, task, {"text": self.checked(texts)}, outputs)
         require_whole(

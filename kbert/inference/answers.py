@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kbert.cli.warn_once import warn_once
+from kbert.config.vectors_config import warn_of_written_prompts
 from kbert.inference.texts import require_whole_characters, split_to_fit
 from kbert.input_pipelines.data_in_memory import (
     column_names,
@@ -73,6 +74,8 @@ def answered(
             _say_unread(unread, has_more=num_answered > 0 or read_ahead == 1)
         answers: list[dict] = [{}] * len(window)
         texts = [example for _, example in window]
+        values = [value for example in texts for key, value in example.items() if key != "id"]
+        warn_of_written_prompts(loaded.task.default_prompt, values)
         longest = loaded.task.row_length(loaded.text_inputs.max_seq_length)
         in_windows = loaded.task.serving.in_windows
         for positions in example_batches(signatures, texts, batch_size, longest, in_windows):

@@ -8,6 +8,7 @@ import numpy as np
 
 from kbert.checks import with_checked_values
 from kbert.config.pooling_config import JOIN, POOLINGS, PoolingConfig
+from kbert.config.vectors_config import warn_of_written_prompts
 from kbert.features import ENCODER_INPUTS
 from kbert.files.json_values import shown
 from kbert.forked import require_own_tensorflow
@@ -115,6 +116,7 @@ class FeatureExtractor:
     def __call__(self, texts, text_pairs=None) -> list[TextFeatures]:
         batch = text_batch(texts, text_pairs, pairs_may_miss=True)
         pairs = batch.pairs or [None] * len(batch.texts)
+        warn_of_written_prompts(self._prompt, batch.texts)
         self.loaded.say_written_tokens([batch.texts, pairs])
         self.loaded.warn_of_unknown_tokens(batch.texts)
         if self._is_own:

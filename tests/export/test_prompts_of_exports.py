@@ -2,9 +2,11 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from export import export_savedmodel, export_tflite
+from export.litert.loaded_file import LoadedFile
 from kbert.cli.warn_once import warn_once
 from kbert.config.pooling_config import PoolingConfig
 from kbert.config.token_vectors_config import TokenVectorsConfig
@@ -52,3 +54,27 @@ def test_files_for_phones_say_that_programs_put_prompts_before_texts(tmp_path, m
     with pytest.raises(TypeError):
         export_tflite.export_tflite(loaded, tmp_path / "litert")
     assert SAID in caplog.text
+
+
+class _File(LoadedFile):
+    """A file of vectors that answers without LiteRT."""
+
+    source, _num_looked_at = "model.tflite", 15
+    task = TASKS["encoder"]("mean").with_pooling(PoolingConfig("mean", prompts=NAMED, default_prompt_name="query"))
+    text_inputs = SimpleNamespace(max_seq_length=8)
+
+    def __init__(self):
+        pass
+
+    def outputs(self, texts, text_pairs=None, **named):
+        return {"embedding": np.ones((len(texts), 2))}, np.zeros(len(texts), bool)
+
+
+@pytest.mark.parametrize("ask", ["embed", "predict"])
+def test_texts_that_hold_the_prompt_are_said_of_files_for_phones(ask, caplog):
+    warn_once.cache_clear()
+    getattr(_File(), ask)(["a", "b", "q: c"])
+    assert not caplog.messages
+    getattr(_File(), ask)(["q: a", "b", "q: c"])
+    (sentence,) = caplog.messages
+    assert "prompt 'q: ' is put before texts most of which begin with it already" in sentence

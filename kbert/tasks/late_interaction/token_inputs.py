@@ -8,7 +8,7 @@ from absl import logging
 
 from kbert.cli.shares import held_shares, say_shares
 from kbert.config.token_vectors_config import FIXED, TokenVectorsConfig
-from kbert.config.vectors_config import TEXT_TASKS
+from kbert.config.vectors_config import TEXT_TASKS, warn_of_written_prompts
 from kbert.features import SCORED_TOKENS
 from kbert.files.json_values import shown
 from kbert.input_pipelines import labelled_files, text_reader
@@ -148,8 +148,10 @@ def tokenize_groups(
         for number, prompt in enumerate(prompts):
             task = TEXT_TASKS[min(number, 1)]
             make_inputs = TokenInputs(config, text_inputs.vocabulary, text_inputs.max_seq_length, task)
-            texts = [prompt + group.texts[number] if number < len(group.texts) else "" for group in groups]
-            rows = [labelled_files.LabelledText(text, None, None) for text in texts]
+            texts = [group.texts[number] if number < len(group.texts) else None for group in groups]
+            warn_of_written_prompts(prompt, [text for text in texts if text is not None])
+            prompted = ["" if text is None else prompt + text for text in texts]
+            rows = [labelled_files.LabelledText(text, None, None) for text in prompted]
             features = text_reader.tokenize_rows(rows, make_inputs, f"{task}_length")
             padding = [(0, 0), (0, length - features["input_ids"].shape[1])]
             columns.append({name: np.pad(values, padding) for name, values in features.items()})

@@ -1,6 +1,5 @@
 """What an export to LiteRT refuses before any work: what was received, and what would do."""
 
-import dataclasses
 from types import SimpleNamespace
 
 import pytest
@@ -9,6 +8,7 @@ from export.export_tflite import export_tflite
 from export.litert import requests
 from export.litert.litert_source import to_litert_source
 from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
+from kbert.cli.warn_once import warn_once
 from kbert.runs.run_directory import RunDirectory
 from kbert.tasks import TASKS
 from kbert.tokenization.vocabulary import Vocabulary
@@ -107,9 +107,8 @@ def test_mediapipe_puts_berts_special_tokens_around_a_text(finetuned_run):
     ],
 )
 def test_default_lengths(finetuned_run, max_seq_length, several, expected):
-    source = to_litert_source(finetuned_run)
-    encoder = dataclasses.replace(source.reading.config, max_position_embeddings=1024)
-    source = source._replace(reading=SimpleNamespace(max_seq_length=max_seq_length, config=encoder))
+    reading = SimpleNamespace(max_seq_length=max_seq_length, with_max_seq_length=lambda length: None)
+    source = to_litert_source(finetuned_run)._replace(reading=reading)
     assert requests.checked_lengths(None, source, several) == expected
 
 
@@ -120,13 +119,21 @@ def test_default_lengths(finetuned_run, max_seq_length, several, expected):
         ((8, 8), ["[8, 8]", "different"]),
         (range(4, 13), ["1 to 8"]),
         ((3, 8), ["=3", "at least 4"]),
-        ((8, 99), ["=99", "max_position_embeddings=32"]),
+        ((8, 99), ["=99", "more than the 32 positions"]),
     ],
 )
 def test_lengths(finetuned_run, lengths, facts):
     with pytest.raises(ValueError) as error:
         requests.checked_lengths(lengths, to_litert_source(finetuned_run))
     assert all(fact in str(error.value) for fact in facts)
+
+
+def test_positions_that_no_text_has_trained_are_said(finetuned_run, caplog):
+    warn_once.cache_clear()
+    source = to_litert_source(finetuned_run)
+    assert requests.checked_lengths((8, 24), source) == (8, 24) and "no text of more" not in caplog.text
+    requests.checked_lengths((32, 8), source)
+    assert "no text of more than 24 tokens has trained it" in caplog.text
 
 
 def test_choices_of_no_known_number_need_a_config(finetuned_run):

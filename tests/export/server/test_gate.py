@@ -13,7 +13,7 @@ from export.gate.saved_model_session import RequestError
 from export.server.gate import require_key
 from export.server.limits import Limits
 from export.server.metrics import Metrics
-from export.server.prompts import prompt_for, prompts_of_ranking, warn_of_named_prompts
+from export.server.prompts import Prompt, prompt_for, prompts_of_ranking, warn_of_named_prompts
 from export.server.rest_api import make_app
 from export.server.running import DevelopmentServer
 from export.server.unpacking import BodyRefused, unpacked
@@ -259,6 +259,15 @@ def test_prompts_that_requests_have_to_name_are_said(caplog):
         warn_once.cache_clear()
         warn_of_named_prompts(SimpleNamespace(**vars(model) | changes))
         assert not caplog.text
+
+
+def test_texts_that_clients_wrote_a_prompt_into_are_said(caplog):
+    warn_once.cache_clear()
+    prompt = Prompt("query", "query: ")
+    assert prompt.before(["a", "query: b"]) == ["query: a", "query: query: b"] and not caplog.messages
+    for _ in range(2):
+        prompt.before(["query: b"])
+    assert len(caplog.messages) == 1 and "most of which begin with it already" in caplog.text
 
 
 def test_the_name_of_a_task_without_such_a_prompt_is_the_task():

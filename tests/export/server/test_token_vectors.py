@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from export.server import ranking
+from kbert.cli.warn_once import warn_once
 from tests.export.server.served_task import PROMPTS, TEXTS, require_the_ranks_of_python, served_task
 
 pytestmark = pytest.mark.long
@@ -33,6 +34,12 @@ def test_all_vectors_are_those_of_python(late, task):
         assert status == 200
         for found, expected in zip(answer, loaded.embed(TEXTS, task=task), strict=True):
             np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_texts_that_clients_wrote_a_prompt_into_are_said(late, caplog):
+    warn_once.cache_clear()
+    late[0].post("/embed_all", {"inputs": PROMPTS["query"] + TEXTS[0], "prompt_name": "query"})
+    assert "begin with it already" in caplog.text
 
 
 @pytest.mark.parametrize("path", ["/", "/invocations"])

@@ -182,11 +182,14 @@ def test_features_of_a_file_are_those_of_the_columns_of_the_run(pair_run, tmp_pa
 
 
 @pytest.mark.long
-def test_the_default_prompt_stands_once_before_each_text():
+def test_the_default_prompt_stands_once_before_each_text(caplog):
+    warn_once.cache_clear()
     pooling = PoolingConfig("mean", True, prompts={"query": "the "}, default_prompt_name="query")
     loaded, _ = random_model(own_pooling=pooling)
     extract, plain = FeatureExtractor(loaded, pooling=pooling), random_model()[0]
     assert extract("jump").tokens == ["[CLS]", "the", "jump", "[SEP]"]
+    assert "begin with it already" not in caplog.text
+    assert extract("the jump").tokens.count("the") == 2 and "begin with it already" in caplog.text
     np.testing.assert_allclose(extract("jump").values[0], loaded.embed("jump"), atol=1e-5)
     assert (
         plain.inputs("the jump")["input_ids"].numpy().tolist()

@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 from kbert import BertEncoder
+from kbert.cli.warn_once import warn_once
 from kbert.config import FinetuningConfig
 from kbert.config.token_vectors_config import QueryExpansion, TokenVectorsConfig
 from kbert.features import EXAMPLE_WEIGHTS, SCORED_TOKENS, TARGET_FEATURE, TEACHER_SCORES
@@ -129,7 +130,8 @@ def test_tensors_have_the_similarities_of_lists():
         np.testing.assert_allclose(found, np.diag(maxsim(*lists, is_mean)), rtol=1e-5)
 
 
-def test_texts_are_tokenized_as_queries_and_documents():
+def test_texts_are_tokenized_as_queries_and_documents(caplog):
+    warn_once.cache_clear()
     task = LateInteraction(EXPANSION, num_negatives=1)
     inputs = TextInputs(small_corpus.vocabulary(), 16)
     rows = task.examples_to_features([TextGroup(("jump", "the a", "walk"), None)], inputs).features
@@ -143,6 +145,9 @@ def test_texts_are_tokenized_as_queries_and_documents():
     assert rows[SCORED_TOKENS][0].sum(axis=-1).tolist() == [9, 3, 3]
     assert plain in document and not rows[SCORED_TOKENS][0, 1][document == plain].any()
     assert not task.can_pack and LateInteraction().can_pack
+    assert "begin with it already" not in caplog.text
+    task.examples_to_features([TextGroup(("play jump", "the a"), None)], inputs)
+    assert "prompt 'play ' is put before texts most of which begin with it already" in caplog.text
 
 
 def test_what_fills_a_query_is_never_cut_off():
