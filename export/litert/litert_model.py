@@ -4,6 +4,7 @@ Nothing here imports TensorFlow: the LiteRT library and NumPy are enough (docs/m
 """
 
 import functools
+import warnings
 
 import numpy as np
 
@@ -38,7 +39,8 @@ class LiteRTModel:
 
     Returns:
       name -> float32 array of shape (texts, ...), for each output of the file; (...) for a single text.
-      An output for every token has the file's longest length, with 0 behind the text.
+      An output for every token has the file's longest length, with 0 behind the text. Of a text that is
+      longer a UserWarning says that it was cut.
 
     Raises:
       ValueError: for an input that is not a text, an answer that is not finite, and texts where the
@@ -72,7 +74,13 @@ class LiteRTModel:
 
     def __call__(self, texts, text_pairs=None):
         batch = text_batch(texts, text_pairs)
-        answers = self.answer_ids(self.text_inputs(batch.texts, batch.pairs))
+        rows, cut = self.text_inputs.rows(batch.texts, batch.pairs)
+        if cut.any():
+            warnings.warn(
+                f"{self.path} reads {self.lengths[-1]} tokens: of longer texts what does not fit was left out.",
+                stacklevel=2,
+            )
+        answers = self.answer_ids(rows)
         return {name: batch.answer(values) for name, values in answers.items()}
 
     def answer_ids(self, inputs: dict, positions=None, name: str = "texts[{}]") -> dict:

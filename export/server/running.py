@@ -222,12 +222,21 @@ def model_name_from(path: str) -> str:
 
 
 def serve_until_signal(path: str, name: str | None, **options) -> None:
-    """Serves until SIGTERM or SIGINT; while the model loads, either ends the process."""
-    signal.signal(signal.SIGTERM, _end_while_loading)
+    """Serves until SIGTERM, SIGINT or, where nothing else handles it, SIGHUP; while the model loads, each ends
+    the process."""
+    ending = [signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:  # a lost terminal; nohup has it ignored
+        ending.append(signal.SIGHUP)
+    for number in ending:
+        signal.signal(number, _end_while_loading)
     server = DevelopmentServer(path, name, **options)
-    ended = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *unused: ended.set())
+    # Another thread may take two signals that come together, as of a lost terminal. Then no handler in Python
+    # runs while this thread waits, but their numbers are written at once.
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer)
+    for number in (signal.SIGINT, *ending):
+        signal.signal(number, lambda *unused: None)
     everywhere = ("0.0.0.0", "::")  # noqa: S104  # compared with, not listened on
     shown = "localhost" if options["host"] in ("127.0.0.1", "::1", *everywhere) else options["host"]
     shown = f"[{shown}]" if ":" in shown else shown
@@ -238,7 +247,7 @@ def serve_until_signal(path: str, name: str | None, **options) -> None:
         flush=True,
     )
     with activity(None):
-        ended.wait()
+        os.read(reader, 1)
     if not server.stop():
         # A kernel that does not end would crash where TensorFlow is taken apart below it.
         logging.warning("Some requests did not end within the grace period.")
@@ -247,8 +256,9 @@ def serve_until_signal(path: str, name: str | None, **options) -> None:
 
 
 def _end_while_loading(number, frame) -> None:
-    os.write(2, b"stopped by SIGTERM while the model was loading\n")
     remove_folders_aside()
+    with contextlib.suppress(OSError):  # the terminal is gone
+        os.write(2, f"stopped by {signal.Signals(number).name} while the model was loading\n".encode())
     os._exit(128 + number)
 
 

@@ -92,7 +92,7 @@ class Service:
                 "/embed_all, a cross-encoder by /rerank, others by :predict. For the encoder's own vectors "
                 "serve what kbert convert --encoder_only makes of the model.",
             )
-        if max_tokens is not None and prompt.text and not self.model.counts_prompts:
+        if max_tokens is not None and prompt.text:
             own = int(self.tokenized(request, self.checked([prompt.text]))[0]["input_mask"].sum())
             if max_tokens <= own:
                 raise invalid(

@@ -1,5 +1,6 @@
 """Run in a process of its own: a server whose model takes minutes to load."""
 
+import signal
 import time
 
 from export.server import running, served_model
@@ -14,4 +15,5 @@ def load(path, folder):
 
 if __name__ == "__main__":
     served_model._exported = load
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the suite may run under nohup
     script.run(lambda: running.serve_until_signal("none", "m", rest_api_port=0))

@@ -70,17 +70,19 @@ def test_a_name_that_no_path_can_hold_is_refused(asked_model_dir, name):
 
 
 @pytest.mark.slow
-def test_a_process_that_loads_can_be_stopped():
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_process_that_loads_can_be_stopped(number):
     process = WarmProcess("tests.export.loading_server")
     try:
         wait_until(process.lines)
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(number)
         output, errors = process.communicate(timeout=60)
     finally:
         process.kill()
     folder = pathlib.Path(output.strip())  # of the model that is being written
-    assert process.returncode == 143 and folder.is_absolute() and not folder.parent.exists()
-    assert errors.endswith("stopped by SIGTERM while the model was loading\n") and "Traceback" not in errors
+    assert process.returncode == 128 + number and folder.is_absolute() and not folder.parent.exists()
+    assert errors.endswith(f"stopped by {number.name} while the model was loading\n")
+    assert "Traceback" not in errors
 
 
 @pytest.mark.slow
@@ -112,6 +114,7 @@ def test_sigterm_lets_running_requests_end_and_each_request_has_a_line(asked_mod
         wait_until((tmp_path / "end.runs").exists)
         threads[1].start()
         wait_until(lambda: b"kbert_queue_length 1.0" in asked.whole("GET", "/metrics")[2])
+        process.send_signal(signal.SIGHUP)  # a lost terminal, and the end of its login
         process.send_signal(signal.SIGTERM)
         end.touch()
         for thread in threads:

@@ -195,10 +195,9 @@ def _array(tensor: _Tensor, info, values: BinaryValues, limits) -> np.ndarray:
     dtype = _DATATYPES[tensor.datatype]
     if info is not None and tf.as_dtype(info.dtype) != dtype:
         raise invalid(f"{tensor.name}: received {tensor.datatype}; expected {_datatype(info.dtype)}.")
-    # A list of texts has the shape (n, 1) in MLServer's StringCodec.
-    is_column = parameters.content_type == "str" and tensor.shape[1:] == [1]
+    # A list has the shape (n, 1) in MLServer's StringCodec, and in Triton where max_batch_size is above 0.
     takes_list = info is not None and len(info.tensor_shape.dim) == 1
-    shape = tensor.shape[:1] if is_column and takes_list else tensor.shape
+    shape = tensor.shape[:1] if takes_list and tensor.shape[1:] == [1] else tensor.shape
     if size is not None:
         return values.take(tensor.name, size, shape, dtype, limits)
     array = tensor_from_json(tensor.name, tensor.data, dtype, limits)

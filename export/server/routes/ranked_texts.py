@@ -10,7 +10,7 @@ from ..labelling import function_applied, label, read_examples
 from ..ranking import rank
 from ..request import Request, invalid
 from ..service import Service
-from .messages import Body, Own, check_model, json_answer
+from .messages import Body, Own, json_answer
 from .text_fields import PredictFields, RerankFields
 
 _TEXT = "text"  # the field of a document that is ranked
@@ -34,7 +34,7 @@ def add_ranking_paths(app: FastAPI, service: Service) -> None:
 
 def ranked(service: Service, own: Request, fields: RerankFields) -> list | dict:
     """The answer of `/rerank`."""
-    check_model(service.model, fields.model)
+    fields.require_answered_by(service.model)
     documents = (fields.texts if fields.documents is None else fields.documents) or []
     texts = [_text(index, document, fields.rank_fields[0]) for index, document in enumerate(documents)]
     scores, order = rank(
@@ -58,7 +58,7 @@ def ranked(service: Service, own: Request, fields: RerankFields) -> list | dict:
 
 def labelled(service: Service, own: Request, fields: PredictFields, in_rows: bool = False) -> list:
     """The answer of `/predict`; `in_rows`: one text alone has a row in a list, as each of several has."""
-    check_model(service.model, fields.model)
+    fields.require_answered_by(service.model)
     examples, is_alone = read_examples(fields.inputs)
     applied, function = function_applied(service.model), fields.function_to_apply
     if function not in (None, "none", applied):

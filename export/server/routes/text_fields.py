@@ -6,15 +6,20 @@ https://huggingface.github.io/text-embeddings-inference, https://docs.cohere.com
 https://docs.cohere.com/v1/reference/rerank, https://api.jina.ai/redoc, https://docs.voyageai.com/reference
 """
 
+import math
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from ..json_body import shown
 from ..prompts import INPUT_TYPES
+from ..request import invalid
 from ..request_fields import FirstFault, Flag, RequestFields, TextOrTexts, Texts
+from ..served_model import ServedModel
+from .messages import check_model
 
-_TRUNCATE = {"END": True, "NONE": False}  # Cohere's and NVIDIA's words
+# Cohere's and NVIDIA's words, and those of transformers' tokenizers.
+_TRUNCATE = {"END": True, "NONE": False, "longest_first": True, "do_not_truncate": False}
 BINARY = ("binary", "ubinary")  # forms of vectors in bits
 # Who asks, what only schedulers, proxies (LiteLLM) and logs read.
 _CLIENT = ("user", "priority", "request_id", "drop_params")
@@ -41,7 +46,10 @@ def _as_bool(truncate):
 Truncate = Annotated[
     bool,
     BeforeValidator(_as_bool),
-    Field(description='true or "END" (texts are cut at their end), false or "NONE" (long texts are refused)'),
+    Field(
+        description='true, "END" or "longest_first" (texts are cut at their end), false, "NONE" or '
+        '"do_not_truncate" (long texts are refused)'
+    ),
 ]
 Direction = Annotated[str, Field(description='"right": texts are cut at their end')]
 Prompt = Annotated[str | None, Field(description="the name of one of the model's prompts")]
@@ -60,12 +68,28 @@ Count = Annotated[int | None, Field(ge=1, description="a number from 1 on")]
 class _TextFields(RequestFields):
     """What may be said of texts that a model reads."""
 
-    synonyms: ClassVar[dict[str, str]] = {"truncation": "truncate"}
+    synonyms: ClassVar[dict[str, str]] = {
+        "truncation": "truncate",
+        "truncation_side": "truncation_direction",
+    }
     harmless: ClassVar[tuple[str, ...]] = _CLIENT
 
     model: Model = None
     truncate: Truncate = True
     truncation_direction: Direction = "right"
+    max_length: Annotated[
+        int | None, Field(ge=-1, description="a number of tokens, or -1 for the model's own")
+    ] = None
+
+    def require_answered_by(self, served: ServedModel) -> None:
+        """Raises `RequestError` where another model is asked for, or texts that are cut earlier than by it."""
+        check_model(served, self.model)
+        if self.max_length not in (None, -1) and self.max_length < served.most_tokens:
+            where = f", at {served.most_tokens:g} tokens" if math.isfinite(served.most_tokens) else ""
+            raise invalid(
+                f"Texts are to be cut at {self.max_length} tokens, but this server cuts them only where the "
+                f"model does{where}; shorten them, or leave the number out."
+            )
 
     @model_validator(mode="after")
     def _check_direction(self):
@@ -82,7 +106,8 @@ class _PipelineFields(_TextFields):
     """The same in the form of Hugging Face's pipelines."""
 
     objects: ClassVar[tuple[str, ...]] = ("parameters",)
-    harmless = (*_CLIENT, "options")  # of Hugging Face's old API: whether to wait, whether to cache
+    # Of Hugging Face's old API: whether to wait, whether to cache. Of its tokenizers: padding is not read.
+    harmless = (*_CLIENT, "options", "padding")
 
 
 class VectorFields(_TextFields):
@@ -184,7 +209,11 @@ class SimilarityFields(_PipelineFields):
 class RerankFields(_TextFields):
     """`/rerank`, `/v1/rerank`, `/v2/rerank`: `texts` as Hugging Face's clients, `documents` as Cohere's."""
 
-    synonyms = _TextFields.synonyms | {"top_k": "top_n", "return_documents": "return_text"}
+    synonyms = _TextFields.synonyms | {
+        "top_k": "top_n",
+        "return_documents": "return_text",
+        "truncate_prompt_tokens": "max_length",
+    }
     harmless = (*_CLIENT, "api_version")  # Cohere's client for SageMaker sends it with each request
 
     query: Annotated[str, Field(description="a text")]

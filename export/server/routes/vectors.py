@@ -104,7 +104,7 @@ def embedded(service: Service, own: Request, fields: EmbedFields) -> list:
 
 def embedded_sparsely(service: Service, own: Request, fields: EmbedSparseFields) -> list:
     """The answer of `/embed_sparse`."""
-    check_model(service.model, fields.model)
+    fields.require_answered_by(service.model)
     prompt = prompt_for(service.model, fields.prompt_name, fields.input_type)
     rows = service.sparse_vectors(own, listed_texts(fields.inputs), fields.truncate, prompt)
     return [words(*row) for row in zip(rows[INDICES], rows[WEIGHTS], strict=True)]
@@ -112,7 +112,7 @@ def embedded_sparsely(service: Service, own: Request, fields: EmbedSparseFields)
 
 def embedded_by_token(service: Service, own: Request, fields: EmbedAllFields) -> list:
     """The answer of `/embed_all`."""
-    check_model(service.model, fields.model)
+    fields.require_answered_by(service.model)
     task = fields.prompt_name or DOCUMENT
     matrices = service.token_vectors(own, listed_texts(fields.inputs), task, fields.truncate)
     return [listed(matrix) for matrix in matrices]
@@ -120,7 +120,7 @@ def embedded_by_token(service: Service, own: Request, fields: EmbedAllFields) ->
 
 def compared(service: Service, own: Request, fields: SimilarityFields) -> list:
     """The answer of `/similarity`."""
-    check_model(service.model, fields.model)
+    fields.require_answered_by(service.model)
     prompts = (prompt_for(service.model, fields.prompt_name),) * 2
     texts, names = fields.sentences, ("source_sentence", "sentences")
     return listed(compare(service, own, fields.source_sentence, texts, fields.truncate, prompts, names))
@@ -128,7 +128,7 @@ def compared(service: Service, own: Request, fields: SimilarityFields) -> list:
 
 def _vectors(service, own, fields: VectorFields, texts, max_tokens=None) -> np.ndarray:
     model = service.model
-    check_model(model, fields.model)
+    fields.require_answered_by(model)
     if fields.dimensions is not None and fields.dimensions > (model.width or fields.dimensions):
         raise invalid(f"dimensions={shown(fields.dimensions)}; this model gives {model.width}.")
     prompt = prompt_for(model, fields.prompt_name, fields.input_type)

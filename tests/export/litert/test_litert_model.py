@@ -72,6 +72,13 @@ def test_a_text_alone_and_no_text_are_answered_too(several):
     assert empty.shape == (0, 2) and empty.dtype == np.float32
 
 
+def test_a_text_that_is_cut_is_said(several, recwarn):
+    several(["play " * 14, ""])  # and two special tokens: as many as there is room for
+    assert not recwarn
+    with pytest.warns(UserWarning, match="model.tflite reads 16 tokens: of longer texts what does not fit"):
+        several(["jump", "play " * 15])
+
+
 def test_threads_are_answered_as_one_is(several, monkeypatch):
     """Texts of both lengths at once, with fewer interpreters than threads, and from the first call on."""
     texts = [f"jump {'the ' * n}{'play ' * (n % 3)}".strip() for n in range(15)] * 8

@@ -1,8 +1,10 @@
 """Nothing of a request is ignored that changes its answer: the table of fields, and what its errors say."""
 
 import json
+import math
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -105,6 +107,8 @@ def test_null_is_as_left_out(fields):
         (SimilarityFields, {"inputs": "a"}, 'inputs: received "a"; expected an object'),
         (RerankFields, RERANK | {"rank_fields": ["a", "b"]}, "rank_fields: received a list of 2 elements"),
         (RerankFields, RERANK | {"truncation_direction": "left"}, "truncation_direction"),
+        (PredictFields, EMBED | {"truncation": "only_first"}, '"longest_first" (texts are cut at their end)'),
+        (RerankFields, RERANK | {"truncate_prompt_tokens": -2}, "received -2; expected a number of tokens"),
         (RerankFields, RERANK | {"max_chunks_per_doc": 10}, "max_chunks_per_doc: received 10; expected 1"),
         (RerankFields, RERANK | {"top_k": 0}, "top_k: received 0; expected a number from 1 on"),
         (RerankFields, RERANK | {"raw_scores": "true"}, 'received "true"; expected true or false'),
@@ -130,6 +134,25 @@ def test_what_changes_no_answer_is_taken():
     assert RerankFields.of(RERANK | {"api_version": 2}) == RerankFields.of(RERANK)  # Cohere's, for SageMaker
     assert not RerankFields.of(RERANK | {"truncate": False, "truncation_direction": "Left"}).truncate
     assert EmbedFields.of(EMBED | {"parameters": {"normalize": False}}).normalize is False
+    parameters = {"truncation": "do_not_truncate", "padding": "max_length", "truncation_side": "left"}
+    assert not PredictFields.of(EMBED | {"parameters": parameters}).truncate
+
+
+@pytest.mark.parametrize("fields", [PredictFields, EmbedFields, EmbeddingsFields, RerankFields])
+def test_texts_may_be_cut_where_the_model_cuts_them(fields):
+    """As clients of transformers' pipelines, Cohere and vLLM say it."""
+    name, most = ("truncate_prompt_tokens" if fields is RerankFields else "max_length"), 512
+    document = {EmbeddingsFields: {"input": "a"}, RerankFields: RERANK}.get(fields, EMBED)
+    model, windows = (SimpleNamespace(name="m", version=1, most_tokens=number) for number in (most, math.inf))
+    for number in (most, 4096, -1):
+        fields.of(document | {name: number, "truncation": "longest_first"}).require_answered_by(model)
+    for number, served, words in (
+        (511, model, "cut at 511 tokens, but .* only where the model does, at 512 tokens; shorten them"),
+        (0, model, "cut at 0 tokens"),
+        (4096, windows, "only where the model does; shorten them"),
+    ):
+        with pytest.raises(RequestError, match=words):
+            fields.of(document | {name: number}).require_answered_by(served)
 
 
 def test_a_key_that_is_there_twice_is_named():

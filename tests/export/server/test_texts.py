@@ -109,6 +109,9 @@ def test_a_text_is_cut_as_the_request_says(vectors):
         body |= {"truncate": False, "truncate_prompt_tokens": most}
         status, answer = asked.post("/v1/embeddings", body)
         assert status == 400 and f"more than the {said} tokens" in answer["error"]["message"]
+    for most, status in ((3, 400), (4, 200)):  # [CLS], "the" and [SEP] are no text
+        body = {"input": "play", "prompt_name": "query", "truncate_prompt_tokens": most}
+        assert asked.post("/v1/embeddings", body)[0] == status
 
 
 @pytest.mark.long
@@ -126,9 +129,6 @@ def test_an_empty_prompt_stands_beside_a_default_whose_tokens_do_not_count(e5_fo
                 status, answer = asked.post("/embed", {"inputs": TEXTS, name: task})
                 assert status == 200, answer
                 np.testing.assert_allclose(answer, loaded.embed(TEXTS, task=task), atol=1e-5)
-        for most, status in ((3, 400), (4, 200)):  # [CLS], "the" and [SEP] are no text
-            body = {"input": "play", "prompt_name": "query", "truncate_prompt_tokens": most}
-            assert asked.post("/v1/embeddings", body)[0] == status
         require_the_ranks_of_python(asked, loaded)
     assert not np.allclose(loaded.embed(TEXTS, task="query"), loaded.embed(TEXTS, task="document"))
 
