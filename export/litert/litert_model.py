@@ -77,7 +77,7 @@ class LiteRTModel:
         rows, cut = self.text_inputs.rows(batch.texts, batch.pairs)
         if cut.any():
             warnings.warn(
-                f"{self.path} reads {self.lengths[-1]} tokens: of longer texts what does not fit was left out.",
+                f"{self.path} reads {self.lengths[-1]} tokens: of longer texts what did not fit is left out.",
                 stacklevel=2,
             )
         answers = self.answer_ids(rows)

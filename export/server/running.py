@@ -222,8 +222,8 @@ def model_name_from(path: str) -> str:
 
 
 def serve_until_signal(path: str, name: str | None, **options) -> None:
-    """Serves until SIGTERM, SIGINT or, where nothing else handles it, SIGHUP; while the model loads, each ends
-    the process."""
+    """Serves until SIGTERM, SIGINT or, where nothing else handles it, SIGHUP; while the model loads, each of
+    them ends the process."""
     ending = [signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:  # a lost terminal; nohup has it ignored
         ending.append(signal.SIGHUP)

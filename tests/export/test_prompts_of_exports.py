@@ -60,7 +60,8 @@ class _File(LoadedFile):
     """A file of vectors that answers without LiteRT."""
 
     source, _num_looked_at = "model.tflite", 15
-    task = TASKS["encoder"]("mean").with_pooling(PoolingConfig("mean", prompts=NAMED, default_prompt_name="query"))
+    pooling = PoolingConfig("mean", prompts=NAMED, default_prompt_name="query")
+    task = TASKS["encoder"]("mean").with_pooling(pooling)
     text_inputs = SimpleNamespace(max_seq_length=8)
 
     def __init__(self):

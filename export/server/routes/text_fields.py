@@ -82,7 +82,7 @@ class _TextFields(RequestFields):
     ] = None
 
     def require_answered_by(self, served: ServedModel) -> None:
-        """Raises `RequestError` where another model is asked for, or texts that are cut earlier than by it."""
+        """Raises `RequestError` where another model is asked for, or one that cuts texts earlier."""
         check_model(served, self.model)
         if self.max_length not in (None, -1) and self.max_length < served.most_tokens:
             where = f", at {served.most_tokens:g} tokens" if math.isfinite(served.most_tokens) else ""

@@ -75,7 +75,7 @@ def test_a_text_alone_and_no_text_are_answered_too(several):
 def test_a_text_that_is_cut_is_said(several, recwarn):
     several(["play " * 14, ""])  # and two special tokens: as many as there is room for
     assert not recwarn
-    with pytest.warns(UserWarning, match="model.tflite reads 16 tokens: of longer texts what does not fit"):
+    with pytest.warns(UserWarning, match="model.tflite reads 16 tokens: of longer texts what did not fit"):
         several(["jump", "play " * 15])
 
 
