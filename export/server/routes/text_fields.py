@@ -6,7 +6,6 @@ https://huggingface.github.io/text-embeddings-inference, https://docs.cohere.com
 https://docs.cohere.com/v1/reference/rerank, https://api.jina.ai/redoc, https://docs.voyageai.com/reference
 """
 
-import math
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -85,10 +84,9 @@ class _TextFields(RequestFields):
         """Raises `RequestError` where another model is asked for, or one that cuts texts earlier."""
         check_model(served, self.model)
         if self.max_length not in (None, -1) and self.max_length < served.most_tokens:
-            where = f", at {served.most_tokens:g} tokens" if math.isfinite(served.most_tokens) else ""
             raise invalid(
                 f"Texts are to be cut at {self.max_length} tokens, but this server cuts them only where the "
-                f"model does{where}; shorten them, or leave the number out."
+                "model does (GET /info says where); shorten them, or leave the number out."
             )
 
     @model_validator(mode="after")

@@ -36,7 +36,7 @@ def test_tensors_in_and_out(asked):
     of_mlserver = {"content_type": "str"}  # StringCodec.encode_input
     body |= {"inputs": [tensor(shape=[2, 1], parameters=of_mlserver)], "parameters": of_mlserver}
     assert asked.post(f"{PATH}/infer", body)[1]["outputs"][0]["data"] == ["short", "long"]
-    body = {"inputs": [tensor(shape=[2, 1])]}  # Triton's clients, for a model with max_batch_size
+    body |= {"inputs": [tensor(shape=[2, 1])], "parameters": {}}  # Triton's clients, with max_batch_size
     assert asked.post(f"{PATH}/infer", body)[1]["outputs"][0]["data"] == ["short", "long"]
     numbers = [
         {"name": "ids", "shape": [1, 2], "datatype": "INT32", "data": [1, 2]},
