@@ -35,7 +35,8 @@ class BertEncoder(NamedInputs):
         outputs at real tokens are the same as without packing; at padding hidden states are 0.
       recompute: whether to keep only each block's input for the backward pass and to run the block again
         there. This needs less memory and more time.
-      lora: a `LoraConfig` for adapters beside projections, see `LowRankDense`; None for none.
+      lora: a `LoraConfig` for adapters beside projections, see `LowRankDense`; None for none. Trainings of
+        kbert freeze the other weights; before Keras's `fit` do it yourself, as below.
       sharing: an encoder whose layers and weights are used instead of new ones, see `with_outputs`.
       embeddings: the `BertEmbeddings` of another encoder instead of new ones. If that one is of another
         width, a dense layer without activation brings their output to `hidden_size`. Such an encoder is saved
@@ -57,7 +58,7 @@ class BertEncoder(NamedInputs):
       ValueError: for an unknown output or another policy, and for attention probabilities with `packed`.
 
     Examples:
-      >>> import keras
+      >>> import keras, kbert
       >>> from kbert import BertEncoder, EncoderConfig
       >>> config = EncoderConfig(
       ...     vocab_size=50, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
@@ -70,6 +71,11 @@ class BertEncoder(NamedInputs):
       >>> states = encoder.with_outputs("hidden_states")(inputs)["hidden_states"]
       >>> len(states), bool(keras.ops.all(states[-1] == outputs["sequence_output"]))
       (2, True)
+      >>> adapted = BertEncoder(config, lora=kbert.config.LoraConfig(rank=2))
+      >>> for weight in adapted.weights:
+      ...     weight.trainable = "lora_" in weight.path or "pooler" in weight.path
+      >>> sorted({weight.name for weight in adapted.trainable_weights})
+      ['bias', 'kernel', 'lora_a', 'lora_b']
 
     Reference: arXiv 1810.04805, section 3; google-research/bert, modeling.py, `BertModel`.
     """

@@ -20,7 +20,8 @@ class LoraConfig:
 
     `rank` and `alpha` are those of the formula. A has shape (inputs, rank) and B (rank, outputs). The whole
     encoder is frozen; adapters, pooler and heads are trained. `dropout` drops elements of x before A.
-    `targets` are some of LORA_TARGETS.
+    `targets` are some of LORA_TARGETS. Keras's `fit` trains the encoder too until you freeze it, see
+    `BertEncoder`.
 
     Source: arXiv 2106.09685, section 4.1; query and value alone: section 4.2.
     """

@@ -11,7 +11,6 @@ from kbert.config.pooling_config import JOIN, POOLINGS, PoolingConfig
 from kbert.config.vectors_config import warn_of_written_prompts
 from kbert.features import ENCODER_INPUTS
 from kbert.files.json_values import shown
-from kbert.forked import require_own_tensorflow
 from kbert.inference import answering_encoder
 from kbert.inference.finite_numbers import require_finite_answers
 from kbert.inference.loading import open_model
@@ -136,7 +135,6 @@ class FeatureExtractor:
         return batch.answer(features)
 
     def _features(self, texts, text_pairs):
-        require_own_tensorflow()
         pairs = None if text_pairs is None else tf.constant(text_pairs, tf.string)
         prompted = tf.constant([self._prompt + text for text in texts], tf.string)
         inputs, cut = self.loaded.text_inputs.rows(prompted, pairs)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from kbert.forked import require_own_tensorflow
 from kbert.tokenization.word_splitter import is_accent, is_white_space, split_words
 from kbert.tokenization.wordpiece_rules import WordPieceRules
 
@@ -74,6 +75,7 @@ def count_characters(words: tf.RaggedTensor) -> tf.Tensor:
 
 def valid_utf8(texts: tf.Tensor) -> tf.Tensor:
     """Texts without the bytes that are not UTF-8: string, of the same shape."""
+    require_own_tensorflow()
     return tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="ignore")
 
 

@@ -11,6 +11,7 @@ RE2 and ICU differ. For Python 3.11 and TensorFlow 2.21 these are, of the charac
 
 import tensorflow as tf
 
+from kbert.forked import require_own_tensorflow
 from kbert.tokenization.character_classes import DROPPED, IDEOGRAPHS, PUNCTUATION, SPACES
 from kbert.tokenization.core_ops.other_rows import change_other_rows
 from kbert.tokenization.text_ops import decompose_characters
@@ -43,6 +44,7 @@ def split_words(
     Returns:
       String RaggedTensor of shape [batch, (words)].
     """
+    require_own_tensorflow()
     rules = WordPieceRules(do_lower_case, strip_accents, tokenize_chinese_chars)
     if do_lower_case:
         # This ASCII pass also shields I and J from the machine's locale, which that in `_normalize` honours.
