@@ -159,7 +159,9 @@ def _texts(texts, name, may_miss=False):
         )
     values = plain_values(texts)
     if values is None:
-        raise ValueError(f"{name} is {shown(texts)}; expected a text (str) or a list of texts.")
+        # tf.data's map and tf.function
+        in_graph = "; in a graph ask loaded.text_inputs(texts)" if hasattr(texts, "graph") else ""
+        raise ValueError(f"{name} is {shown(texts)}; expected a text (str) or a list of texts{in_graph}.")
     return [
         None if may_miss and is_missing(text) else _text(text, f"{name}[{position}]")
         for position, text in enumerate(values)

@@ -375,9 +375,11 @@ def _without_column(label, shape):
 
 
 def _shaped(name, value, shape):
-    """The array, where it is of shape (batch, *shape), but for a last axis of 1; else raises ValueError. What
-    is not known yet is checked in the step."""
+    """The numbers, where they are of shape (batch, *shape), but for a last axis of 1; else raises ValueError.
+    What is not known yet is checked in the step."""
     value = tf.convert_to_tensor(value)
+    if value.dtype == tf.string:
+        raise ValueError(f"{name} has texts; expected numbers: of labels their places in model.task.labels.")
     if value.shape.rank is None:
         return value
     for own in (shape, (*shape, 1), *([shape[:-1]] if shape[-1:] == (1,) else [])):

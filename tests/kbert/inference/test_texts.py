@@ -126,6 +126,14 @@ def test_inputs_of_long_texts_are_the_rows_that_answers_read():
     assert rows["windows"] == rows["cut"] != rows["head_tail"]
 
 
+def test_texts_of_a_graph_are_told_what_reads_them(classifier):
+    texts = tf.data.Dataset.from_tensor_slices(["jump", "walk"]).batch(2)
+    with pytest.raises(ValueError, match=r"in a graph ask loaded.text_inputs\(texts\)"):
+        texts.map(classifier.inputs)
+    (inputs,) = texts.map(classifier.text_inputs)
+    assert inputs["input_ids"].shape == (2, 24)
+
+
 def test_examples_of_thousands_of_tokens_come_in_smaller_batches():
     """32 pairs of 8,192 tokens would have 137 GB of scores in a layer of 16 heads."""
     seconds = ["b" * length for length in [5900] * 12 + [27_000]]

@@ -565,6 +565,13 @@ def test_weights_count_wherever_the_labels_are():
         model.evaluate(batch, sample_weight=dict.fromkeys(labels, weights), **arguments)
 
 
+def test_labels_that_are_texts_are_told_to_be_numbers():
+    model, batch = calm_case("sequence_classification")
+    outputs = model(features(model, batch))
+    with pytest.raises(ValueError, match="label_ids has texts; expected numbers: of labels their places"):
+        model.compute_loss(features(model, batch), np.array(["a", "b"] * 3), outputs)
+
+
 @pytest.mark.parametrize(
     ("name", "wrongs"),
     [("sequence_classification", (-1, 3, 0.5, np.nan)), ("multi_label_classification", (2, np.nan))],
