@@ -104,7 +104,7 @@ def show_own_lines():
     logging.set_verbosity(logging.INFO)
     handler = logging.get_absl_handler()
     handler.setFormatter(standard_logging.Formatter("%(message)s"))
-    handler.addFilter(_is_shown)
+    handler.addFilter(lambda record: record.levelno > standard_logging.WARNING or _is_ours(record.pathname))
 
 
 @functools.cache
@@ -114,14 +114,13 @@ def show_own_lines_in_session():
     logging._warn_preinit_stderr = False  # type: ignore[attr-defined]  # no flags will be parsed, which absl would wait for
     logging.set_verbosity(logging.INFO)
     logger, handler = logging.get_absl_logger(), logging.get_absl_handler()
-    logger.addFilter(_is_shown)
     if not standard_logging.root.handlers:
         handler.setFormatter(standard_logging.Formatter("%(message)s"))
+        handler.addFilter(
+            lambda record: record.levelno >= standard_logging.WARNING or _is_ours(record.pathname)
+        )
         logger.addHandler(handler)
-
-
-def _is_shown(record):
-    return record.levelno > standard_logging.WARNING or _is_ours(record.pathname)
+        logger.propagate = False  # absl gives the root logger a handler at the first line
 
 
 def _is_ours(path):

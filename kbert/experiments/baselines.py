@@ -43,7 +43,7 @@ def no_better_than_constant(
         if not ahead > _ROUNDING * max(1.0, abs(constant)):  # also for not-a-number
             to_try = advice + balanced
             if metric.endswith("loss") and value > _FAR_OFF:
-                to_try = "labels nearer to 0, such as (label - mean) / deviation: a new head gets no further"
+                to_try += "; where labels are far from 0, (label - mean) / deviation: a new head stays near 0"
             sentences.append(
                 f"This run does no better than a constant answer: {metric} {value:.4g}, the best constant "
                 f"answer {constant:.4g}. Try {to_try}."

@@ -302,7 +302,8 @@ def _is_one_hot(value):
 # For each type of value that cannot be a class label: what it is, and how to fix the row.
 _WHOSE_LABEL = {
     "one-hot": "which looks like a 0 or 1 for each class, one of them 1; this task expects the class, a "
-    "string or an integer: write its number, as jq -c '.label |= index(1)' does of a column 'label'",
+    "string or an integer: write its number, as jq -c "
+    """'.label |= (map(tostring | IN("1", "1.0", "true")) | index(true))' does of a column 'label'""",
     float: "a number, which is a label for regression; classification expects a string or an integer, so "
     "write the name of a class",
     list: "which is for multi-label classification; this task expects one label, a string or an "

@@ -166,8 +166,9 @@ class SequenceRegression(SequenceTask):
         if labels and np.hypot(mean := np.mean(labels), deviation := np.std(labels)) > _FAR:
             warn_once(
                 f"the labels of the training are {mean:.4g} on average, from {min(labels):g} to "
-                f"{max(labels):g}. A new head answers near 0, and usual learning rates move it by a few "
-                "units in all: predictions may stay far from such labels, however high their correlation. "
+                f"{max(labels):g}. A head that begins anew answers near 0, and usual learning rates move it "
+                "by a few units in all: its predictions may stay far from such labels, however high their "
+                "correlation. "
                 f"Learn (label - {mean:.4g}) / {deviation or 1:.4g}, say, and scale the predictions back."
             )
         if self.has_negatives and examples is not None:

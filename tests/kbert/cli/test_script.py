@@ -58,9 +58,11 @@ def test_a_notebook_keeps_the_lines_of_others(is_set_up):
     """One call of `kbert.finetune` silenced the warnings of the person and of every other library."""
     own = "logging.basicConfig(format='mine: %(message)s')" if is_set_up else "pass"
     code = "import logging, sys; sys.ps1 = '>>> '\n" + own + "\nfrom kbert.experiments import show_lines; "
-    code += "show_lines(); logging.getLogger('theirs').warning('fold 3')"
+    code += "show_lines(); logging.getLogger('theirs').warning('fold 3')\nfrom absl import logging as own\n"
+    code += "own.error('a'); logging.basicConfig(format='mine: %(message)s'); own.error('b')"
     shown = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True)
-    assert shown.stderr == ("mine: fold 3\n" if is_set_up else "fold 3\n")
+    first = "mine: " * is_set_up
+    assert shown.stderr == f"{first}fold 3\n{first}a\n{first}b\n"
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,7 @@ def test_half_a_character_of_utf_16_is_an_error(tmp_path):
         *[("gb18030", "你好，世界。"), ("cp949", "안녕하세요 세계"), ("cp1251", "спасибо, мир")],
         *[("cp1255", "שלום לכולם, שירות טוב מאוד"), ("euc-jp", "荷物が届きません")],
         *[("cp949", "배송이 늦네요 ㅋㅋㅋ ㅠㅠ"), ("koi8-r", "Привет, очень хороший фильм")],
+        *[("cp1252", "INFORMACIÓN, EDUCACIÓN Y NIÑOS")],
         *[("mac-roman", "It’s a “great” film"), ("mac-roman", "l’été n’est “rien” d’autre")],
         *[("windows-1250", "Az őszi idő hűvös, köszönöm szépen"), ("cp850", "a ação, você também está")],
     ],
