@@ -47,7 +47,7 @@ def rank(
     """
     model = service.model
     if max_tokens_per_text is not None and max_tokens_per_text < model.most_tokens:
-        _require_no_longer(service, request, texts, max_tokens_per_text)
+        _require_no_longer(service, texts, max_tokens_per_text)
     if model.gives_token_vectors:
         numbers = scores = _by_token_vectors(service, request, query, texts, truncate)
     elif model.ranks_by_vectors:
@@ -89,14 +89,14 @@ def compare(
     return similarities(first, vectors, service.model.similarity)[0]
 
 
-def _require_no_longer(service, request, texts, most):
-    """Raises `RequestError` where more tokens of a text would be read than are to be."""
+def _require_no_longer(service, texts, most):
+    """Raises `RequestError` where a text has more tokens, [CLS] and [SEP] among them, than are to be read."""
     encoded = service.checked(texts)
     # No text has more of them than bytes, [CLS], [SEP] and a mark of its beginning.
     is_longer = max(map(len, encoded)) + 3 > most
     if is_longer and service.model.text_inputs is not None:
-        rows, truncated = service.tokenized(request, encoded)
-        is_longer = (truncated | (rows["input_mask"].sum(axis=1) > most)).any()
+        tokens, _ = service.model.text_inputs.tokenize(list(encoded))  # uncut: windows read all
+        is_longer = (tokens.row_lengths().numpy() + 2 > most).any()
     if is_longer:
         raise invalid(
             f"max_tokens_per_doc={most}: a text has more, and this server cuts texts only where the model "

@@ -80,7 +80,12 @@ def warn_of_training_data(runs: Iterable[RunDirectory], data):
     whole = data.whole if is_file else data
     for run in runs:
         held_out = run.details.get("held_out")
-        if is_file and held_out and data.digest == held_out["digest"]:
+        if (
+            is_file
+            and held_out
+            and data.num_examples == held_out["num_examples"]  # a digest takes seconds for a million
+            and data.digest == held_out["digest"]
+        ):
             continue
         trained, digests = run.details.get("num_train_examples", 0), run.details.get("data", {}).get("train")
         drawn, number = whole, getattr(run.config, "max_train_examples", None)

@@ -21,7 +21,7 @@ class LabelledFile:
     Attributes:
       path: as given.
       examples: all examples.
-      whole: of a part, the file that it was drawn from; else this one.
+      whole: of a part of a `split`, the file that was split; else this one.
       dataset: the `DatasetConfig`, complete.
 
     Raises:
@@ -89,10 +89,12 @@ class LabelledFile:
         if number >= self.num_examples:
             return self
         groups, times = [], collections.Counter()
-        for group in self._files.groups(self.examples):
+        for group in self._files.drawn_by(self.examples):
             groups.append(f"{group}\0{times[group]}" if times[group] else group)
             times[group] += 1
-        return self._split(groups, number / self.num_examples, seed, stay=0)[1]
+        drawn = self._split(groups, number / self.num_examples, seed, stay=0)[1]
+        drawn.whole = drawn  # a few of many examples do not keep the others in memory
+        return drawn
 
     def _part(self, examples):
         share = copy.copy(self)

@@ -83,6 +83,11 @@ class Files:
         label."""
         return [repr(tuple(example)[:-1]) for example in examples]
 
+    def drawn_by(self, examples: list) -> list[str]:
+        """For each example a text by which `max_train_examples` draws it, each by itself. By default that of
+        its group."""
+        return self.groups(examples)
+
     def content(self, example) -> tuple:
         """The texts of an example, and its label at the end: all by which one repeats another. By default
         the example itself."""

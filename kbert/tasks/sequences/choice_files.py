@@ -12,6 +12,8 @@ from kbert.input_pipelines.label_names import as_number
 from kbert.input_pipelines.labels import SIGNS, class_label, require_label
 from kbert.tasks.files import ROW_SETTINGS, Files
 
+_PASSAGES = 10  # fewer texts in a file are instructions, such as "Which word means the opposite?"
+
 
 class Choices(NamedTuple):
     """A text, its choices, and the index of the right choice (None without a label)."""
@@ -72,9 +74,13 @@ class ChoiceFiles(Files):
 
     def groups(self, examples):
         """The first texts: all questions about a passage, and all orders of a question's choices, stay
-        together. With the choices, where a file has but one text."""
+        together. With the choices, where a file has few texts: a part of them is no share of the rows."""
         texts = [example.text for example in examples]
-        return texts if len({*texts}) > 1 else super().groups(examples)
+        return texts if len({*texts}) >= _PASSAGES else super().groups(examples)
+
+    def drawn_by(self, examples):
+        """The texts with the choices, which questions about a passage do not share."""
+        return super().groups(examples)
 
     def complete_dataset(self, dataset, examples, path=None):
         """The dataset itself. Warns of labels that seem to count from 1."""

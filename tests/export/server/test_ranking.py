@@ -13,6 +13,7 @@ import kbert
 from export.gate.saved_model_session import RequestError
 from export.server.ranking import _require_no_longer
 from export.server.running import DevelopmentServer
+from kbert import TextInputs, Vocabulary
 from tests.export.server.asking import Asked
 from tests.export.server.conftest import pair_task
 
@@ -117,29 +118,28 @@ def test_a_field_of_the_documents_is_ranked(ranking):
 
 
 @pytest.mark.parametrize(
-    ("has_vocabulary", "text", "is_read"),
+    ("has_vocabulary", "text", "most", "is_read"),
     [
-        (False, "b" * 5, True),
-        (False, "b" * 6, False),  # it may have a token for each byte, and three more
-        (True, "b" * 6, True),
-        (True, " b" * 7, False),
-        (True, " b" * 30, False),  # longer than a window: how long is not known
+        (False, "b" * 5, 8, True),
+        (False, "b" * 6, 8, False),  # it may have a token for each byte, and three more
+        (True, "b" * 6, 8, True),
+        (True, " b" * 7, 8, False),
+        (True, " b" * 30, 40, True),  # longer than a window of a model of windows, which reads all of it
+        (True, " b" * 30, 31, False),
     ],
 )
-def test_a_number_of_tokens_is_refused_where_more_of_a_text_would_be_read(has_vocabulary, text, is_read):
+def test_a_number_of_tokens_is_refused_where_more_of_a_text_is_read(has_vocabulary, text, most, is_read):
     """Clients of Cohere's send 4,096 with each request."""
 
-    def tokenized(request, texts):
-        numbers = np.array([2 + len(text.split()) for text in texts])
-        return {"input_mask": np.arange(6) < numbers[:, None]}, numbers > 6
-
-    model = SimpleNamespace(most_tokens=math.inf, text_inputs=has_vocabulary or None)
-    encoded = lambda texts: [*map(str.encode, texts)]  # noqa: E731
-    service = SimpleNamespace(model=model, tokenized=tokenized, checked=encoded)
+    vocabulary = Vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "b"], do_lower_case=True)
+    text_inputs = TextInputs(vocabulary, max_seq_length=6) if has_vocabulary else None
+    model = SimpleNamespace(most_tokens=math.inf, text_inputs=text_inputs)
+    encoded = lambda texts: np.array([*map(str.encode, texts)], object)  # noqa: E731
+    service = SimpleNamespace(model=model, checked=encoded)
     if is_read:
-        return _require_no_longer(service, None, ["b", text], 8)
+        return _require_no_longer(service, ["b", text], most)
     with pytest.raises(RequestError, match="only where the model does; shorten the documents"):
-        _require_no_longer(service, None, ["b", text], 8)
+        _require_no_longer(service, ["b", text], most)
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from kbert.experiments.labelled_file import LabelledFile
 from kbert.experiments.start import Start
 from kbert.experiments.trained_run import log_unread_settings
 from kbert.files.whole_file import write_json
-from kbert.input_pipelines.held_out_split import held_out_indices
+from kbert.input_pipelines.held_out_split import digest_examples, held_out_indices
 from kbert.input_pipelines.repeated_rows import as_read
 from kbert.runs.checkpoint import save_checkpoint
 from kbert.runs.resume import require_same_run
@@ -110,6 +110,7 @@ def test_at_most_so_many_examples_are_spread_by_label(labelled_files):
     assert all(one in rows for one in few.examples), "in the order of the file"
     assert data.at_most(10, seed=1).examples != few.examples == data.at_most(10, seed=0).examples
     assert data.at_most(40, seed=0) is data
+    assert few.whole is few and data.split(0.2, 0)[1].whole is data, "the others leave the memory"
 
 
 def test_nearly_all_examples_are_as_many_as_the_config_says(tmp_path):
@@ -240,7 +241,7 @@ def test_what_the_weights_were_trained_on_is_known_after_a_conversion_and_in_the
     )
 
 
-def test_the_number_of_training_examples_is_that_of_the_config(labelled_files, caplog):
+def test_the_number_of_training_examples_is_that_of_the_config(labelled_files, caplog, monkeypatch):
     caplog.set_level("INFO", logger="absl")
     config = tiny_finetuning_config(max_train_examples=16, dev_split=0.2)
     data = open_data(config, LabelledPaths(labelled_files[0]))
@@ -252,12 +253,16 @@ def test_the_number_of_training_examples_is_that_of_the_config(labelled_files, c
     drawn = open_data(tiny_finetuning_config(max_train_examples=16), LabelledPaths(labelled_files[0])).train
     whole = LabelledFile(labelled_files[0], SequenceClassification.files, config.dataset)
     held = {"num_examples": 8, "digest": dev[""].digest}
+    digested = []
+    digest = lambda examples: digested.append(len(examples)) or digest_examples(examples)  # noqa: E731
+    monkeypatch.setattr("kbert.experiments.labelled_file.digest_examples", digest)
     for part, others in ((train, {"held_out": held}), (drawn, {})):
         caplog.clear()
         details = {"num_train_examples": part.num_examples, "data": {"train": part.fingerprint}} | others
         warn_of_training_data([SimpleNamespace(path="run", config=config, details=details)], whole)
         assert f"{part.num_examples} of its 40 examples were trained on" in caplog.text
         assert ("split=dev" in caplog.text) == bool(others)
+    assert 40 not in digested, "of other numbers of examples no digest is taken"
 
 
 def test_only_rows_that_are_drawn_are_trained_on(tmp_path, caplog):

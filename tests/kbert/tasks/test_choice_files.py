@@ -4,6 +4,7 @@ import pytest
 
 from kbert.config import DatasetConfig
 from kbert.experiments.labelled_file import LabelledFile
+from kbert.input_pipelines.held_out_split import held_out_indices
 from kbert.tasks.sequences.choice_files import ChoiceFiles
 
 CHOICES = ("one", "two", "three")
@@ -106,8 +107,23 @@ def test_questions_about_a_passage_and_orders_of_choices_stay_on_one_side(tmp_pa
     data = LabelledFile(path, ChoiceFiles(), DatasetConfig(choices=CHOICES))
     train, dev = ({example.text for example in part.examples} for part in data.split(0.3, seed=1))
     assert len(train) == 14 and len(dev) == 6 and not train & dev
-    alike = [example._replace(text="Which is right?") for example in data.examples]
-    assert len({*ChoiceFiles().groups(alike)}) == 3
+    for few in (1, 2, 9):  # which say what to do: a tenth of 2 texts is none
+        said = [example._replace(text=f"Which is {n // 3 % few}?") for n, example in enumerate(data.examples)]
+        assert len({*ChoiceFiles().groups(said)}) > few
+
+
+def test_the_order_of_a_file_does_not_change_which_rows_are_drawn(tmp_path):
+    """Questions on one passage were numbered by it. They are drawn as when they were split one by one."""
+    rows = [f"passage {n // 4},red {n},green,blue,0\n" for n in range(80)]
+    drawn = []
+    for name, order in (("rows.csv", rows), ("again.csv", rows[::-1])):
+        (tmp_path / name).write_text("text,one,two,three,label\n" + "".join(order))
+        data = LabelledFile(tmp_path / name, ChoiceFiles(), DatasetConfig(choices=CHOICES))
+        drawn.append(data.at_most(20, seed=1))
+    assert {*drawn[0].examples} == {*drawn[1].examples}
+    one_by_one = [repr(example[:-1]) for example in data.examples]
+    expected = held_out_indices(one_by_one, [""] * 80, 0.25, seed=1, stay=0)
+    assert drawn[1].examples == [data.examples[place] for place in expected]
 
 
 def test_rows_without_a_label_may_be_left_out(tmp_path):
