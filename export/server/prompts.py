@@ -5,23 +5,14 @@ Reference: sentence-transformers, `SentenceTransformer.encode_query` and `encode
 
 from typing import NamedTuple
 
-from kbert.config.vectors_config import TEXT_TASKS, VectorsConfig, warn_of_written_prompts
+from kbert.config.vectors_config import TASK_PROMPTS, TEXT_TASKS, VectorsConfig, warn_of_written_prompts
 
 from .json_body import shown
 from .request import invalid
 from .served_model import ServedModel
 
-_QUERY, _DOCUMENT = TEXT_TASKS
 # What clients of Cohere, Voyage, NVIDIA and Jina call a text -> the task that it is for.
-INPUT_TYPES = {
-    "query": _QUERY,
-    "search_query": _QUERY,
-    "retrieval.query": _QUERY,
-    "document": _DOCUMENT,
-    "passage": _DOCUMENT,
-    "search_document": _DOCUMENT,
-    "retrieval.passage": _DOCUMENT,
-}
+INPUT_TYPES = {name: task for task, names in TASK_PROMPTS.items() for name in names}
 
 
 class Prompt(NamedTuple):

@@ -10,7 +10,10 @@ from kbert.files.json_values import shown
 
 TEXT_TASKS = ("query", "document")  # what a text is asked about as; for each of them a prompt of that name
 # The names of each task's prompts: the first whose prompt is not empty stands before a text.
-TASK_PROMPTS = {"query": ("query",), "document": ("document", "passage", "corpus")}
+TASK_PROMPTS = {
+    "query": ("query", "search_query", "retrieval.query"),
+    "document": ("document", "passage", "corpus", "search_document", "retrieval.passage"),
+}
 BY_HAND = "put the one that says what a text is before it yourself; kbert.json has them"
 _IN_PYTHON = 'ask in Python, by rank or kbert.load(...).embed(texts, task="document") or prompt_name'
 
@@ -85,7 +88,7 @@ class VectorsConfig:
         Args:
           task: "query", "document" or None. A model that has prompts for neither takes its default for both.
             A warning says so where a text is read without a prompt, or behind the default, and one of another
-            name may be meant for it, such as "search_query".
+            name may be meant for it, such as "s2p_query".
           name: of a prompt, if the caller names one. "query" and "document" may be named of every model: they
             are the tasks where it has no prompts of these names.
 
@@ -93,7 +96,8 @@ class VectorsConfig:
           ValueError: for another task, and where both are given.
 
         Source: sentence-transformers, `SentenceTransformer.encode_query` and `encode_document`; it adds an
-        empty prompt of both names to every folder.
+        empty prompt of both names to every folder. Of the names in `TASK_PROMPTS` it knows "query",
+        "document", "passage" and "corpus"; the others are those of Nomic's, Jina's and Cohere's models.
         """
         require(
             task in (None, *TEXT_TASKS),

@@ -229,7 +229,7 @@ def test_a_key_that_no_header_can_bring_is_refused(key):
 
 
 def test_a_prompt_of_the_name_that_a_client_sends_comes_first():
-    """Nomic's prompts are called as Cohere's clients call texts; other words are of a task, as in `rank`."""
+    """Nomic's prompts are called as Cohere's clients call texts; all words are of a task, as in `rank`."""
     prompts = {"search_query": "q: ", "search_document": "d: ", "clustering": "c: "}
     model = SimpleNamespace(name="m", prompts=prompts, default_prompt_name=None, counts_prompts=True)
     # Voyage's, Jina's, NVIDIA's words; sentence-transformers 5 adds empty prompts.
@@ -237,6 +237,7 @@ def test_a_prompt_of_the_name_that_a_client_sends_comes_first():
         for model.default_prompt_name in (None, "search_document"):
             model.prompts = prompts | more
             ranked = [prompt.text for prompt in prompts_of_ranking(model)]
+            assert ranked == ["q: ", "d: "]
             for words in ("query document", "retrieval.query retrieval.passage", "query passage"):
                 assert [prompt_for(model, input_type=word).text for word in words.split()] == ranked
             assert {name: prompt_for(model, input_type=name).text for name in prompts} == prompts
@@ -281,8 +282,8 @@ def test_the_name_of_a_task_without_such_a_prompt_is_the_task():
     del model.prompts["document"]
     assert prompt_for(model, "document").text == "p: "
     model.prompts = {"query": "q: ", "search_document": "d: "}
-    assert prompt_for(model, "document").text == ""
-    assert [prompt.text for prompt in prompts_of_ranking(model)] == ["q: ", ""]  # as in `rank`, which warns
+    assert prompt_for(model, "document").text == "d: "
+    assert [prompt.text for prompt in prompts_of_ranking(model)] == ["q: ", "d: "]
     with pytest.raises(RequestError, match='prompt_name="passage"; the model has the prompts query, search'):
         prompt_for(model, "passage")
 

@@ -131,25 +131,26 @@ def test_ranked_texts_have_the_prompts_of_queries_and_documents(text_inputs, cap
     ("prompts", "default", "said"),
     [
         (
-            {"search_query": "q: ", "search_document": "d: "},
+            {"s2p_query": "q: ", "s2p_document": "d: "},
             None,
-            {"query": ["search_query"], "document": ["search_document"]},
+            {"query": ["s2p_query"], "document": ["s2p_document"]},
         ),
         (
-            {"search_query": "q: ", "query": "", "document": ""},  # as sentence-transformers adds
+            {"s2p_query": "q: ", "query": "", "document": ""},  # as sentence-transformers adds
             None,
-            {"query": ["search_query"]},
+            {"query": ["s2p_query"]},
         ),
-        ({"query": "q: ", "search_document": "d: "}, None, {"document": ["search_document"]}),
-        ({"query": "q: ", "retrieval.passage": "d: "}, "query", {"document": ["retrieval.passage"]}),
+        ({"query": "q: ", "s2p_document": "d: "}, None, {"document": ["s2p_document"]}),
+        ({"query": "q: ", "s2p_passage": "d: "}, "query", {"document": ["s2p_passage"]}),
         ({"a_query": "q: ", "sts": "s: "}, None, {"query": ["a_query"], "document": ["sts"]}),
-        ({"search_query": "q: "}, "search_query", {}),
+        ({"s2p_query": "q: "}, "s2p_query", {}),
         (
-            {"search_query": "q: ", "search_document": "d: "},  # the other's prompt, as it is the default
-            "search_document",
-            {"query": ["search_query"]},
+            {"s2p_query": "q: ", "s2p_document": "d: "},  # the other's prompt, as it is the default
+            "s2p_document",
+            {"query": ["s2p_query"]},
         ),
         ({"query": "q: ", "sts": "s: "}, None, {}),
+        ({"search_query": "q: ", "retrieval.passage": "d: "}, "retrieval.passage", {}),
         ({"query": "q: ", "document": "", "passage": "p: "}, None, {}),
         ({"query": "", "document": ""}, None, {}),
         ({}, None, {}),
