@@ -113,8 +113,8 @@ def _warn_of_positions(source, encoder, start, phases):
     """Warns where a phase trains or evaluates on positions that no text has trained until its end."""
     longest = 0
     for phase in phases:
-        longest = max(longest, phase.train.max_seq_length)
-        lengths = [dataset.max_seq_length for dataset in (phase.train, phase.held_out) if dataset]
+        longest = max(longest, phase.train.longest)
+        lengths = [dataset.longest for dataset in (phase.train, phase.held_out) if dataset]
         warn_of_positions(source, encoder, start.trained_positions_after(longest), max(lengths))
 
 

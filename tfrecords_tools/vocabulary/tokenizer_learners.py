@@ -7,7 +7,6 @@ give the same bytes.
 import io
 import json
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,7 +16,7 @@ from absl import logging
 from kbert.cli.progress import Progress, activity
 from kbert.tokenization.base_vocabulary import ROBERTA_TOKENS, BaseVocabulary
 from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS, BytePairVocabulary
-from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
+from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import WORD_START, SentencePieceVocabulary
 from tfrecords_tools.corpus.corpus_files import text_bytes
 from tfrecords_tools.corpus.documents import TextFormat, plan_units, read_unit_lines
 from tfrecords_tools.corpus.problems import Problems
@@ -28,6 +27,7 @@ _LONGEST_LINE = 1 << 30  # bytes; by default sentencepiece leaves longer lines t
 _MUCH_TEXT = 1 << 29  # bytes, of which sentencepiece needs 10 GB
 _SMALLEST_BPE = len(_FIRST) + len(BYTE_CHARACTERS) + 1
 _SMALLEST_UNIGRAM = len(_FIRST) + 3  # <mask>, the mark of a space, a character
+_NORMALIZATION = "nmt_nfkc"  # Unicode's NFKC, but for marks such as the Japanese "～"
 _RESERVED = "\u2585"  # in sentencepiece's training an unknown character: lines that hold it are left out
 _SIGNS = (
     " Byte-level BPE cuts words at vowel signs: of Hindi, Thai and their like no text gives more; take "
@@ -84,7 +84,7 @@ def learn_unigram(lines: Iterable[str], vocab_size: int) -> SentencePieceVocabul
     Raises:
       ValueError: for a `vocab_size` without room for the characters of the text, and for a text without any.
     """
-    from sentencepiece import SentencePieceTrainer
+    from sentencepiece import SentencePieceNormalizer, SentencePieceTrainer
 
     if vocab_size < _SMALLEST_UNIGRAM:
         raise ValueError(
@@ -92,8 +92,9 @@ def learn_unigram(lines: Iterable[str], vocab_size: int) -> SentencePieceVocabul
         )
     model, counts = io.BytesIO(), Counter[str]()
     lines = [line.replace(_RESERVED, " ") for line in lines]
+    normalizer = SentencePieceNormalizer(rule_name=_NORMALIZATION)
     for line in lines:
-        counts.update(unicodedata.normalize("NFKC", line))
+        counts.update(normalizer.normalize(line).replace(WORD_START, " "))
     frequent = [char for char, _ in counts.most_common(min(ALPHABET_LIMIT, vocab_size // 2))]
     kept = sorted(char for char in {*frequent, *filter(str.isascii, counts)} if char.isprintable())
     try:
@@ -101,7 +102,7 @@ def learn_unigram(lines: Iterable[str], vocab_size: int) -> SentencePieceVocabul
             sentence_iterator=iter(lines),
             model_writer=model,
             model_type="unigram",
-            normalization_rule_name="nmt_nfkc",
+            normalization_rule_name=_NORMALIZATION,
             required_chars="".join(kept).replace(" ", ""),
             vocab_size=vocab_size - 2,  # XLM-R's <pad> and <mask> are no pieces
             hard_vocab_limit=False,

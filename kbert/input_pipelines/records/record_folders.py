@@ -162,11 +162,17 @@ def warn_of_trained_records(held_out, trained):
             "%s: all %s examples for evaluation are also training examples: scores on them say little about "
             "other texts.", held_out.path, f"{held_out.num_examples:,}",
         )  # fmt: skip
-    elif files[0] and any(fnmatch.fnmatchcase(files[0], other) for other in files[1:]):
+    elif files[0] and any(_names(other, files[0]) for other in files[1:]):
         logging.warning(
             "%s: the input_files of the training records name those that it is made from, %s: if it is the "
             "same text, scores on it say little about others.", held_out.path, files[0],
         )  # fmt: skip
+
+
+def _names(pattern, path):
+    """Whether `input_files` name a path or glob: by a glob too, whose `*` stays within a folder."""
+    is_as_deep = "**" in pattern or pattern.count("/") == path.count("/")
+    return path == pattern or (is_as_deep and fnmatch.fnmatchcase(path, pattern))
 
 
 def require_records(task_class):

@@ -82,7 +82,7 @@ PHASE_LENGTHS = {  # of records and those held out, by phase -> the longest trai
 @pytest.mark.parametrize(("lengths", "expected"), PHASE_LENGTHS.values(), ids=PHASE_LENGTHS)
 def test_positions_that_no_phase_has_trained_yet_are_named(lengths, expected, caplog):
     def records(length):
-        return length and SimpleNamespace(max_seq_length=length)
+        return length and SimpleNamespace(max_seq_length=64, longest=length)
 
     warn_once.cache_clear()
     phases = [PhaseRecords(*map(records, phase)) for phase in lengths]
@@ -112,6 +112,9 @@ def test_held_out_records_that_are_masked_in_another_way_are_other_data(tmp_path
         ("text/*.txt", "text/last.txt", True),  # the glob takes the file held out, too
         ("text/*.txt", "text/*.txt", True),  # another seed
         ("text/a.txt", "text/last.txt", False),
+        ("text/*.txt", "text/held/*.txt", False),  # other files
+        ("text/**/*.txt", "text/held/*.txt", True),
+        ("text/wiki[en].txt", "text/wiki[en].txt", True),
     ],
 )
 def test_held_out_records_of_a_text_that_is_trained_on_are_said(tmp_path, caplog, trained, held_out, is_said):

@@ -61,9 +61,14 @@ def test_sentences_stay_apart_where_blanks_are_part_of_the_words():
     document = _bytes(
         "He came.", "Yes.", "Ça va ?", "네.", "สวัสดี", "他 和 Kim 回家了。", "“走吧。”", "“是。”"
     )
-    joined = "He came. Yes. Ça va ? 네. สวัสดี他 和 Kim 回家了。“走吧。”“是。”"
+    joined = "He came. Yes. Ça va ? 네. สวัสดี 他 和 Kim 回家了。“走吧。”“是。”"
     assert b"".join(_as_running_text(document, "bpe")) == joined.encode()
     assert _as_running_text(document, "wordpiece") == document
+    document = _bytes(
+        "To 東京.", "He stayed in 東京", "for a day.", "他买了手机。", "iPhone很好", "「是」", "Yes."
+    )
+    joined = "To 東京. He stayed in 東京 for a day. 他买了手机。iPhone很好「是」Yes."
+    assert b"".join(_as_running_text(document, "bpe")) == joined.encode()
 
 
 def test_sentencepiece_has_no_blank_before_a_sentence_of_chinese():

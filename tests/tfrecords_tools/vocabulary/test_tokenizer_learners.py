@@ -113,7 +113,7 @@ def test_long_lines_are_learned_from_too():
 def test_a_unigram_model_knows_rare_characters_of_a_text_in_few(caplog):
     """Digits, brackets and capitals of a novel are less than one character of 2,000: each was <unk>."""
     lines = [line.lower() for line in LINES] * 40
-    rare = "0123456789QXZ()[]$%&,ÄЯ\"'="
+    rare = "0123456789QXZ()[]$%&,ÄЯ～\"'="
     assert set(rare) <= {*learn_unigram([*lines, rare], 300).tokens} and not caplog.text
     learn_unigram([*lines, "".join(map(chr, range(0x4E00, 0x4E80)))], 200)
     assert "rare characters are unknown tokens, 0." in caplog.text
