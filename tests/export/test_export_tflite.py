@@ -225,7 +225,7 @@ def test_how_many_answers_may_differ(num_answers, min_agreement, expected):
         ("float32", "the float32 file differs from Keras by .*; nothing was exported."),
         (
             "float16",
-            r"float16.tflite does not predict as Keras does for 1[0-3] of 13 .*agreement 0\.[012]",
+            r"float16.tflite does not predict as Keras does for 1[0-3] of 13 .*agreement 0(\.[012]|,)",
         ),
     ],
 )
@@ -273,7 +273,7 @@ def test_refusals_leave_nothing(finetuned_run, run_with_nan, pretraining_run, tm
     empty.write_text("sentence\tother\tlabel\n")
     for run, options, fact in (
         (finetuned_run, {"quantizations": ["int3"]}, "int3 .* float32, float16, dynamic_int8"),
-        (finetuned_run, {"max_seq_lengths": (99,)}, "=99 .*=32"),
+        (finetuned_run, {"max_seq_lengths": (99,)}, "=99 is more than the 32"),
         (finetuned_run, {"min_agreement": 99}, "=99 .* at most 1"),
         (finetuned_run, {"config": finetuned_run.config}, "config is for checkpoints of other"),
         (pretraining_run, {}, "has the task pretraining"),
@@ -297,7 +297,7 @@ def test_an_earlier_export_is_replaced_and_nothing_else(exported, finetuned_run,
     for name in ("text_float32.tflite", "mediapipe_float16.tflite"):
         (folder / name).touch()
     options = {"overwrite": True, "max_seq_lengths": (99,)}
-    with pytest.raises(ValueError, match="=99 .*=32"):  # after the folder was looked at
+    with pytest.raises(ValueError, match="=99 is more than the 32"):  # after the folder was looked at
         export_tflite(finetuned_run, folder, ["float32"], **options)
     for name in ("README.md", "app/model_float32.tflite", "mine.tflite"):
         (folder / name).parent.mkdir(exist_ok=True)

@@ -39,9 +39,12 @@ _MARK = IN_NO_PIECE.encode()
 _BEFORE_LINES = {"bpe": (b" ", b""), "sentencepiece": (b"", _MARK)}
 _WIDE = rf"[{in_python(IDEOGRAPHS)}\u3001-\u30ff\uff01-\uff9f]"  # ideographs, kana, their punctuation
 _WIDE_MARK = r"[\u3001-\u3003\u3008-\u3020\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]"
-# Two lines with such characters on both sides, or with their punctuation on one: an English one may end with
-# a name in ideographs. A quotation mark of any script may stand at either edge.
-_WITHOUT_BLANKS = re.compile(rf"{_WIDE}.?\n.?{_WIDE}|{_WIDE_MARK}.?\n|\n.?{_WIDE_MARK}")
+# Two lines with such characters on both sides, or with their punctuation, or two marks of any script, on one:
+# an English one may end with a name in ideographs. A quotation mark may stand at an edge. Korean has blanks.
+_WITHOUT_BLANKS = re.compile(
+    rf"(?s)(?!.*[\uac00-\ud7a3])"
+    rf".*({_WIDE}.?\n.?{_WIDE}|{_WIDE_MARK}.?\n|\n.?{_WIDE_MARK}|\W\W\n.?{_WIDE}|{_WIDE}.?\n\W\W)"
+)
 
 
 class TextGroup(NamedTuple):
@@ -199,7 +202,7 @@ def _as_running_text(document: list[bytes], kind: str) -> list[bytes]:
     """
     blank, none = _BEFORE_LINES.get(kind, (b"", b""))
     others = (
-        (none if _WITHOUT_BLANKS.search(f"{before.decode()[-2:]}\n{line.decode()[:2]}") else blank) + line
+        (none if _WITHOUT_BLANKS.match(f"{before.decode()[-2:]}\n{line.decode()[:2]}") else blank) + line
         for before, line in pairwise(document)
     )
     return [document[0], *others] if kind in _BEFORE_LINES else document

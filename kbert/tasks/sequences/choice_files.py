@@ -2,6 +2,7 @@
 
 import json
 import string
+from collections import Counter
 from typing import NamedTuple
 
 from absl import logging
@@ -12,7 +13,8 @@ from kbert.input_pipelines.label_names import as_number
 from kbert.input_pipelines.labels import SIGNS, class_label, require_label
 from kbert.tasks.files import ROW_SETTINGS, Files
 
-_PASSAGES = 10  # fewer texts in a file are instructions, such as "Which word means the opposite?"
+# Fewer texts in a file, or one of more rows, are instructions, such as "Which word means the opposite?"
+_PASSAGES, _QUESTIONS = 10, 30
 
 
 class Choices(NamedTuple):
@@ -74,9 +76,11 @@ class ChoiceFiles(Files):
 
     def groups(self, examples):
         """The first texts: all questions about a passage, and all orders of a question's choices, stay
-        together. With the choices, where a file has few texts: a part of them is no share of the rows."""
+        together. With the choices, where texts are instructions: a part of them is no share of the rows."""
         texts = [example.text for example in examples]
-        return texts if len({*texts}) >= _PASSAGES else super().groups(examples)
+        rows = Counter(texts).values()
+        are_passages = len(rows) >= _PASSAGES and max(rows) <= _QUESTIONS
+        return texts if are_passages else super().groups(examples)
 
     def drawn_by(self, examples):
         """The texts with the choices, which questions about a passage do not share."""

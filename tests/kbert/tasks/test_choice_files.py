@@ -5,7 +5,7 @@ import pytest
 from kbert.config import DatasetConfig
 from kbert.experiments.labelled_file import LabelledFile
 from kbert.input_pipelines.held_out_split import held_out_indices
-from kbert.tasks.sequences.choice_files import ChoiceFiles
+from kbert.tasks.sequences.choice_files import ChoiceFiles, Choices
 
 CHOICES = ("one", "two", "three")
 
@@ -110,6 +110,8 @@ def test_questions_about_a_passage_and_orders_of_choices_stay_on_one_side(tmp_pa
     for few in (1, 2, 9):  # which say what to do: a tenth of 2 texts is none
         said = [example._replace(text=f"Which is {n // 3 % few}?") for n, example in enumerate(data.examples)]
         assert len({*ChoiceFiles().groups(said)}) > few
+    said = [Choices(f"Which is {n % 12}?", (f"red {n}", "green"), 0) for n in range(12 * 31)]
+    assert len({*ChoiceFiles().groups(said)}) == len(said) and len({*ChoiceFiles().groups(said[:360])}) == 12
 
 
 def test_the_order_of_a_file_does_not_change_which_rows_are_drawn(tmp_path):

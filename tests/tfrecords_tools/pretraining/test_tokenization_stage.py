@@ -69,6 +69,10 @@ def test_sentences_stay_apart_where_blanks_are_part_of_the_words():
     )
     joined = "To 東京. He stayed in 東京 for a day. 他买了手机。iPhone很好「是」Yes."
     assert b"".join(_as_running_text(document, "bpe")) == joined.encode()
+    document = _bytes("他走了……", "我来了——", "“好。”", "真的吗?!", "是的。")
+    assert b"".join(_as_running_text(document, "bpe")) == "他走了……我来了——“好。”真的吗?!是的。".encode()
+    document = _bytes("그는 말했다.", "《기생충》은 좋다.", "He said…", "yes.")
+    assert b"".join(_as_running_text(document, "bpe")) == b" ".join(document)
 
 
 def test_sentencepiece_has_no_blank_before_a_sentence_of_chinese():
