@@ -26,6 +26,7 @@ from kbert.files.json_file import read_json
 from kbert.files.output_path import check_output_folder
 from kbert.files.version_folders import LAST_VERSION, version_folder, version_number
 from kbert.files.whole_file import whole_folder, write_json
+from kbert.reports.page import percent
 from kbert.scripts.training_flags import Checkpoint
 from kbert.tasks import TASKS
 from kbert.tokenization import text_ops as tokenizer_ops
@@ -219,7 +220,8 @@ def _closing_values(report) -> dict[str, object]:
         "size": f"{report['bytes'] / 1e6:.2f} MB",
         "parameters": report["parameters"],
         # None where the answers are no labels: the largest difference tells.
-        "same predictions as Keras": agreement and f"{agreement:.2%} of {report['answers_compared']:,}",
+        "same predictions as Keras": agreement
+        and f"{percent(agreement, 2)} of {report['answers_compared']:,}",
         "largest difference": f"{report['max_difference']:.2g}",
         "compared on": report["compared_on"],
         "oldest server": report["oldest_server"],

@@ -57,7 +57,7 @@ _MISREAD = re.compile("Ã[¡-ª¬-º¼-¿€ƒ„†‡ˆ‰ŠŒŽ•˜™šœž
 # What others have not: all else is cp1252's; Chinese and Korean give kanji, and single jamo other kana.
 _MUST_HOLD = {
     "cp1254": "[ğışĞİŞ]",
-    "mac-roman": "[a-z.,!?][’”]|“[A-Za-z]*[a-z]",  # Western capitals have Ó where these marks are
+    "mac-roman": "[a-z.,!?][’”]",  # Western capitals have Ó where these marks are
     "windows-1250": "(?s)(?=.*[őű])(?=.*[öü])(?=.*[áé])",
     "euc-jp": "[も-ん]",
 }

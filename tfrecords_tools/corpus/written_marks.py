@@ -74,7 +74,7 @@ def _say_broken_lines(lines):
     if width <= _WIDEST and broken > _BROKEN * len(lines):
         logging.warning(
             "%s: lines are broken at about %d characters, in the middle of sentences, and each is read as a "
-            "sentence of its own. Join those of a paragraph: tr -d '\\r' < OLD | awk 'BEGIN {RS=\"\"} "
-            '{gsub(/\\n/, " ")} 1\' > NEW',
+            "sentence of its own. Join those of a paragraph, in JSON lines within a text, in text files by "
+            "tr -d '\\r' < OLD | awk 'BEGIN {RS=\"\"} {gsub(/\\n/, \" \")} 1' > NEW",
             *(_SOURCE, width),
         )
