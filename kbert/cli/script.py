@@ -112,13 +112,14 @@ def show_own_lines_in_session():
     """The same where a person types Python: there what other packages and the person log stays as it is, and
     goes where the person sent it."""
     logging._warn_preinit_stderr = False  # type: ignore[attr-defined]  # no flags will be parsed, which absl would wait for
-    logging.set_verbosity(logging.INFO)
     logger, handler = logging.get_absl_logger(), logging.get_absl_handler()
-    if not standard_logging.root.handlers:
-        handler.setFormatter(standard_logging.Formatter("%(message)s"))
-        handler.addFilter(
+    if logging.get_verbosity() < logging.INFO:
+        logging.set_verbosity(logging.INFO)
+        logger.addFilter(
             lambda record: record.levelno >= standard_logging.WARNING or _is_ours(record.pathname)
         )
+    if not standard_logging.root.handlers:
+        handler.setFormatter(standard_logging.Formatter("%(message)s"))
         logger.addHandler(handler)
         logger.propagate = False  # absl gives the root logger a handler at the first line
 

@@ -77,10 +77,10 @@ class ChoiceFiles(Files):
     def groups(self, examples):
         """The first texts: all questions about a passage, and all orders of a question's choices, stay
         together. With the choices, where texts are instructions: a part of them is no share of the rows."""
-        texts = [example.text for example in examples]
-        rows = Counter(texts).values()
-        are_passages = len(rows) >= _PASSAGES and max(rows) <= _QUESTIONS
-        return texts if are_passages else super().groups(examples)
+        rows, others = Counter(example.text for example in examples), super().groups(examples)
+        most = _QUESTIONS if len(rows) >= _PASSAGES else 0
+        pairs = zip(examples, others, strict=True)
+        return [example.text if rows[example.text] <= most else other for example, other in pairs]
 
     def drawn_by(self, examples):
         """The texts with the choices, which questions about a passage do not share."""

@@ -59,7 +59,7 @@ def test_a_notebook_keeps_the_lines_of_others(is_set_up):
     own = "logging.basicConfig(format='mine: %(message)s')" if is_set_up else "pass"
     code = "import logging, sys; sys.ps1 = '>>> '\n" + own + "\nfrom kbert.experiments import show_lines; "
     code += "show_lines(); logging.getLogger('theirs').warning('fold 3')\nfrom absl import logging as own\n"
-    code += "own.error('a'); logging.basicConfig(format='mine: %(message)s'); own.error('b')"
+    code += "own.error('a'); logging.basicConfig(format='mine: %(message)s'); own.info('c'); own.error('b')"
     shown = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True)
     first = "mine: " * is_set_up
     assert shown.stderr == f"{first}fold 3\n{first}a\n{first}b\n"

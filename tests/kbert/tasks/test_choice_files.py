@@ -112,6 +112,7 @@ def test_questions_about_a_passage_and_orders_of_choices_stay_on_one_side(tmp_pa
         assert len({*ChoiceFiles().groups(said)}) > few
     said = [Choices(f"Which is {n % 12}?", (f"red {n}", "green"), 0) for n in range(12 * 31)]
     assert len({*ChoiceFiles().groups(said)}) == len(said) and len({*ChoiceFiles().groups(said[:360])}) == 12
+    assert len({*ChoiceFiles().groups(said[:361])}) == 11 + 31
 
 
 def test_the_order_of_a_file_does_not_change_which_rows_are_drawn(tmp_path):
