@@ -44,7 +44,7 @@ def inputs_as_vector(tmp_path_factory):
     """(a MediaPipe file that answers with what `in_one` makes of its inputs, its vocab.txt)."""
     folder = tmp_path_factory.mktemp("echo")
     vocab_file = folder / "vocab.txt"
-    Vocabulary(dict.fromkeys([*sample_vocabulary(), "##b", "##bb", "\u2028"]), True).write(vocab_file)
+    Vocabulary([*dict.fromkeys([*sample_vocabulary(), "##b", "##bb", "\u2028"])], True).write(vocab_file)
     specs = [tf.TensorSpec((1, LENGTH), tf.int32, name=name) for name in ENCODER_INPUTS]
 
     @tf.function(input_signature=specs)
