@@ -6,7 +6,6 @@ import io
 import itertools
 import re
 from collections.abc import Iterable
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,7 +31,6 @@ TEXT_BYTES_AT_ONCE = 1 << 18
 # Sentences of a document, on average: with fewer nearly all have one; the longest novels have no more.
 _FEWEST_SENTENCES, _MOST_SENTENCES = 1.2, 20_000
 _MOST_TOKENS = 50  # of documents that are a sentence; in more, such as a text on a line, a separator is rare
-
 
 _MARK = IN_NO_PIECE.encode()
 # By the kind of vocabulary: what a line of a document begins with behind a blank, and without one.
@@ -203,7 +201,7 @@ def _as_running_text(document: list[bytes], kind: str) -> list[bytes]:
     blank, none = _BEFORE_LINES.get(kind, (b"", b""))
     others = (
         (none if _WITHOUT_BLANKS.match(f"{before.decode()[-2:]}\n{line.decode()[:2]}") else blank) + line
-        for before, line in pairwise(document)
+        for before, line in itertools.pairwise(document)
     )
     return [document[0], *others] if kind in _BEFORE_LINES else document
 

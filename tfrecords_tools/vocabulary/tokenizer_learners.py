@@ -157,7 +157,7 @@ def learn_tokenizer(
     if kind == "unigram" and sum(map(text_bytes, files)) > _MUCH_TEXT:
         logging.warning(
             "A unigram model is learned from the whole text in memory, with some 20 bytes for each of its "
-            "bytes, in hours: take a part of it, such as shuf -n 5000000 OLD > NEW."
+            "bytes: take a part of it, such as shuf -n 5000000 OLD > NEW."
         )
     with activity(f"learning {vocab_size:,} tokens"):
         if kind == "bpe":
