@@ -162,7 +162,8 @@ def config_of(dataset: Dataset) -> dict:
     return {
         "task": "sequence_classification" if dataset.labels else "sequence_regression",
         "dataset": {"text": "text", **pair, "label": "label", **labels},
-        "optimizer": {"name": "adamw"} | adamw(5e-5),
+        # The schedule and the epsilon of transformers' Trainer.
+        "optimizer": {"name": "adamw", "decay": "linear_after_warmup"} | adamw(5e-5) | {"epsilon": 1e-8},
         "max_seq_length": dataset.max_seq_length,
         "num_train_epochs": dataset.epochs,
         "warmup_proportion": 0.1,
