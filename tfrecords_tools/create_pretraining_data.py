@@ -27,7 +27,7 @@ from kbert.manifest import Manifest
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
 from tfrecords_tools.corpus.corpus_files import input_files as find_input_files
-from tfrecords_tools.corpus.corpus_files import input_folders, require_outside, text_bytes
+from tfrecords_tools.corpus.corpus_files import input_folders, require_outside, separated, text_bytes
 from tfrecords_tools.corpus.documents import require_text_field
 from tfrecords_tools.corpus.written_marks import say_written_marks
 from tfrecords_tools.pretraining import pretraining_job, sampling_stage, tokenization_stage, writing_stage
@@ -112,9 +112,7 @@ def create_pretraining_data(
             shards=shards,
             vocabulary=vocabulary.describe(),
             settings={
-                "input_files": str(input_files)
-                if isinstance(input_files, str | Path)
-                else list(map(str, input_files)),
+                "input_files": [*map(str, separated(input_files))],
                 "vocab_file": str(source[0]),
                 **dataclasses.asdict(settings),
             },

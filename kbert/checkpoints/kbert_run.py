@@ -59,7 +59,7 @@ def describe_run(run: RunDirectory, folder: Path, report: Report) -> BertCheckpo
         max_seq_length=run.details.get("max_seq_length", run.config.encoder.max_position_embeddings),
         report=report,
         converted_from=run.converted_from,
-        trained_positions=run.trained_positions,
+        trained_positions=run.trained_positions(folder),
         takes_pairs=getattr(task, "takes_pairs", None),
         pooling=task.pooling,
         activation=getattr(task, "activation", None),

@@ -136,7 +136,7 @@ def _pretraining_records(loaded, eval_file, input_dir):
     records.require_vocabulary(loaded.source, loaded.vocabulary.describe())
     require_pairing(loaded.task, records)
     records.require_room(loaded.config)
-    trained = loaded.run.trained_positions if loaded.run else None
+    trained = loaded.run.trained_positions(loaded.checkpoint) if loaded.run else None
     warn_of_positions(loaded.source, loaded.config, trained, records.longest)
     records.check()
     warn_of_training_data(trained_runs(loaded.run and loaded.run.path), records)

@@ -1,6 +1,7 @@
 """The part of a pretraining that needs TensorFlow: `pretrain` has checked before what needs none."""
 
 import dataclasses
+import itertools
 
 from absl import logging
 
@@ -63,8 +64,10 @@ def run_pretraining(config: PretrainingConfig, run_dir, phases, vocabulary, init
         warn_of_training_data(start.runs, held_out)
 
     # Train.
-    trained_positions = start.trained_positions_after(max(dataset.longest for dataset in records))
-    details = _details(task, phases) | start.details | {"trained_positions": trained_positions}
+    longest = itertools.accumulate((dataset.longest for dataset in records), max)
+    trained = [start.trained_positions_after(length) for length in longest]
+    details = _details(task, phases) | start.details
+    details["trained_positions"] = trained if len(trained) > 1 else trained[0]  # at the end of each phase
     with trained_run(strategy, run_dir, config, details, vocabulary, opened) as run:
         log_examples(task, make_rows(records[0]), vocabulary)
         _log_passes(config, records)

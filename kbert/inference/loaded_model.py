@@ -274,7 +274,7 @@ class LoadedModel(TextAnswers):
                 f"positions of {self.source}; choose a smaller one."
             )
         require_length(max_seq_length, self.vocabulary)
-        trained = self.run.trained_positions if self.run else None
+        trained = self.run.trained_positions(self.checkpoint) if self.run else None
         longest = self.task.row_length(max_seq_length) if self.task else max_seq_length
         warn_of_positions(self.source, self.config, trained, longest)
         changed = self._copy(max_seq_length)
@@ -632,6 +632,8 @@ def loaded_run(run: RunDirectory, which: str | int | None, precision: str = "flo
     """A checkpoint of a run, see `RunDirectory.checkpoint`."""
     folder = run.checkpoint(which)
     task = run.task(folder)
+    longest, encoder = run.details["max_seq_length"], run.config.encoder
+    warn_of_positions(run.path, encoder, run.trained_positions(folder), longest)
 
     def read():
         folder, task, model = run.load_checkpoint(which)
@@ -644,11 +646,11 @@ def loaded_run(run: RunDirectory, which: str | int | None, precision: str = "flo
         task,
         read,
         run.vocabulary(),
-        run.details["max_seq_length"],
+        longest,
         takes_pairs=getattr(task, "takes_pairs", None),
         own_pooling=task.pooling,
         precision=precision,
-        config=run.config.encoder,
+        config=encoder,
     )
     loaded.run, loaded.checkpoint = run, folder
     return loaded

@@ -187,14 +187,24 @@ class RunDirectory:
         converted = self.details.get("converted", {})
         return converted.get("first_format", converted.get("format"))
 
-    @property
-    def trained_positions(self) -> int | None:
+    def trained_positions(self, folder: Path | None) -> int | None:
         """How many rows of a table of positions texts have trained, in this run or before it: the others are
-        as they began. None for all, or where that is not known."""
+        as they began. None for all, or where that is not known.
+
+        Args:
+          folder: of the checkpoint, which tells the phase; without it, or where it has been deleted since,
+            the last phase.
+        """
         details = self.details
         # Older runs do not record it.
         from_random = details.get("from_scratch", not details.get("init_checkpoint", "converted" in details))
-        return details.get("trained_positions", details.get("max_seq_length") if from_random else None)
+        trained = details.get("trained_positions", details.get("max_seq_length") if from_random else None)
+        if not isinstance(trained, list):
+            return trained
+        phase = -1
+        with contextlib.suppress(ValueError):  # whoever reads the checkpoint says what is wrong with it
+            phase = checkpoint.read_state(folder)["phase"] if folder else -1
+        return trained[phase]
 
     def vocabulary(self) -> BaseVocabulary:
         """The run's vocabulary. Raises ValueError if its files have changed."""

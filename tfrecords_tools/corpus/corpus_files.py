@@ -50,7 +50,7 @@ def input_files(patterns) -> list[Path]:
         of text, a file is a vocabulary, or a link leads nowhere.
       OSError: when a folder may not be read.
     """
-    patterns = _separated(patterns)
+    patterns = separated(patterns)
     if not patterns:
         raise ValueError("no input files given; pass --input_files=PATH_OR_GLOB[,PATH_OR_GLOB...].")
     paths, folders = set(), {}
@@ -80,7 +80,7 @@ def input_files(patterns) -> list[Path]:
 
 def input_folders(patterns) -> list[Path]:
     """The folders among the arguments of `input_files`: output there would be input of the next run."""
-    return [Path(pattern) for pattern in _separated(patterns) if Path(pattern).is_dir()]
+    return [Path(pattern) for pattern in separated(patterns) if Path(pattern).is_dir()]
 
 
 def require_outside(patterns, folder: Path):
@@ -91,7 +91,7 @@ def require_outside(patterns, folder: Path):
       patterns: as for `input_files`.
       folder: the new folder.
     """
-    for pattern in _separated(patterns):
+    for pattern in separated(patterns):
         for path in () if Path(pattern).exists() else matches(str(pattern)):
             if path.resolve().is_relative_to(folder):
                 raise ValueError(
@@ -100,7 +100,8 @@ def require_outside(patterns, folder: Path):
                 )
 
 
-def _separated(patterns):
+def separated(patterns) -> list[str | Path]:
+    """The paths and globs among the arguments of `input_files`."""
     if isinstance(patterns, Path) or (patterns and isinstance(patterns, str) and os.path.exists(patterns)):
         return [Path(patterns)]
     if isinstance(patterns, str):

@@ -155,18 +155,23 @@ def warn_of_trained_records(held_out, trained):
       held_out: a `RecordFolder`.
       trained: what is trained on, with `fingerprint`s.
     """
-    folders = (data.manifest for data in (held_out, *trained))
-    files = [str(manifest.settings.get("input_files", "")) if manifest else "" for manifest in folders]
+    trained_files = [pattern for data in trained for pattern in _input_files(data)]
+    own = [path for path in _input_files(held_out) if any(_names(other, path) for other in trained_files)]
     if held_out.fingerprint in [data.fingerprint for data in trained]:
         logging.warning(
             "%s: all %s examples for evaluation are also training examples: scores on them say little about "
             "other texts.", held_out.path, f"{held_out.num_examples:,}",
         )  # fmt: skip
-    elif files[0] and any(_names(other, files[0]) for other in files[1:]):
+    elif own:
         logging.warning(
             "%s: the input_files of the training records name those that it is made from, %s: if it is the "
-            "same text, scores on it say little about others.", held_out.path, files[0],
+            "same text, scores on it say little about others.", held_out.path, ", ".join(own),
         )  # fmt: skip
+
+
+def _input_files(data) -> list[str]:
+    files = data.manifest.settings.get("input_files", []) if data.manifest else []
+    return files if isinstance(files, list) else [files]  # a string: as older versions wrote it
 
 
 def _names(pattern, path):

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from absl import logging
 
+from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
 from kbert.files.file_format import FORMATS, format_by_name
 from kbert.input_pipelines.label_checks import judge_labels, with_judged_labels
@@ -199,15 +200,23 @@ def read_tagged_sentences(
     sentences = read(path, dataset, with_labels)
     others: list[str] = []  # where an entity begins as in another scheme
     joined: list[str] = []  # where one begins that the model's labels cannot tell from the one before it
-    documents = itertools.groupby(sentences, key=lambda sentence: sentence.document)
-    for _, group in documents:
+    seen, again = set(), []  # documents; where one goes on behind others
+    for name, group in itertools.groupby(sentences, key=lambda sentence: sentence.document):
         together = list(group)
+        again += [together[0].locations[0]] if name in seen else []
+        seen.add(name)
         document = Document([sentence.words for sentence in together])
         for position, sentence in enumerate(together):
             labels = _checked_labels(sentence, scheme, own, dataset, joined) if with_labels else None
             others += [sentence.locations[at] for at in other_beginnings(sentence.tags or (), scheme)]
             yield TaggedSentence(sentence.words, document, position, labels)
     _warn_of_beginnings(scheme, others, joined)
+    if again:
+        warn_once(
+            f"{again[0]}: a document goes on whose sentences ended before, as {len(again):,} do; each part "
+            "is a document of its own, which dev_split may put on the other side. Sort the rows by "
+            f"{dataset.document!r}."
+        )
 
 
 def _reader(path, dataset):

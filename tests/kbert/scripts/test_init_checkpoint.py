@@ -14,6 +14,7 @@ from kbert.experiments import pretraining_run as run_of_pretraining
 from kbert.experiments.evaluation_data import evaluation_data
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.pretraining import pretrain
+from kbert.inference.loaded_model import loaded_run
 from kbert.inference.loading import open_model
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
@@ -123,7 +124,7 @@ def test_positions_that_no_text_has_trained_are_named(
     longer = dataclasses.replace(config, max_seq_length=32, lora=adapters)
     finetune(longer, tmp_path / "long", first, init_checkpoint=init)
     assert f"{init}: {UNTRAINED}, and sequences of 32 tokens have these." in caplog.text
-    assert RunDirectory(tmp_path / "long").trained_positions == (24 if adapters else 32)
+    assert RunDirectory(tmp_path / "long").trained_positions(None) == (24 if adapters else 32)
     finetune(longer, tmp_path / "long", first, init_checkpoint=init)  # the run goes on
 
 
@@ -137,7 +138,7 @@ def test_documents_longer_than_max_seq_length_train_their_positions(
     warn_once.cache_clear()
     finetune(config, tmp_path / "run", labelled_files[0], init_checkpoint=pretraining_run.path)
     assert f"{pretraining_run.path}: {UNTRAINED}, and sequences of 32 tokens have these." in caplog.text
-    assert RunDirectory(tmp_path / "run").trained_positions == 32
+    assert RunDirectory(tmp_path / "run").trained_positions(None) == 32
 
 
 def test_positions_are_named_where_a_run_is_asked_for_longer_texts(
@@ -166,9 +167,19 @@ def test_positions_are_named_where_a_run_is_asked_for_longer_texts(
     assert f"longer: {UNTRAINED}" in caplog.text
     run = RunDirectory(pretraining_run.path)  # as older versions wrote it
     del run.details["trained_positions"]
-    assert run.trained_positions == 24
+    assert run.trained_positions(None) == 24
     run.details["init_checkpoint"] = "bert-base-uncased"
-    assert run.trained_positions is None
+    assert run.trained_positions(None) is None
+
+
+def test_positions_are_trained_when_their_phase_is(pretraining_run, caplog):
+    run = RunDirectory(pretraining_run.path)  # its checkpoints are of the first phase
+    run.details |= {"trained_positions": [12, 24], "max_seq_length": 24}
+    assert run.trained_positions(run.checkpoint()) == 12
+    assert run.trained_positions(run.path / "deleted") == run.trained_positions(None) == 24
+    warn_once.cache_clear()
+    assert loaded_run(run, None).max_seq_length == 24
+    assert "no text of more than 12 tokens has trained it" in caplog.text
 
 
 KEPT = [{"lora": LoraConfig(rank=2)}, {"frozen": FrozenConfig(embeddings=True)}]

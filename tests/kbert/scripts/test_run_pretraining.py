@@ -115,6 +115,7 @@ def test_held_out_records_that_are_masked_in_another_way_are_other_data(tmp_path
         ("text/*.txt", "text/held/*.txt", False),  # other files
         ("text/**/*.txt", "text/held/*.txt", True),
         ("text/wiki[en].txt", "text/wiki[en].txt", True),
+        (["wiki/*", "text/*"], ["other/*", "text/last.txt"], True),
     ],
 )
 def test_held_out_records_of_a_text_that_is_trained_on_are_said(tmp_path, caplog, trained, held_out, is_said):

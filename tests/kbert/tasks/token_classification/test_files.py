@@ -1,5 +1,6 @@
 """CoNLL columns and JSON lines -> sentences, and what is wrong with a file, by its line."""
 
+import itertools
 import json
 import logging
 import lzma
@@ -470,6 +471,14 @@ def test_sentences_are_told_by_their_document_too_and_stand_together(tmp_path, c
     path = write(tmp_path, "s,Word,Tag\n1,Ann,O\n2,Bob,O\n1,ran,O\n", "shuffled.csv")
     assert len(read(path, **columns)) == 3
     assert "line 4: a sentence goes on whose rows ended before" in caplog.text
+
+
+@pytest.mark.parametrize("order", ["aabb", "abab"])
+def test_shuffled_documents_are_warned_of(order, tmp_path, caplog):
+    lines = [json.dumps({"doc": name, "w": ["Ann", "ran"], "t": ["O", "O"]}) for name in order]
+    sentences = read(write(tmp_path, "\n".join(lines), "a.jsonl"), text="w", label="t", document="doc")
+    assert len({id(sentence.document) for sentence in sentences}) == len(list(itertools.groupby(order)))
+    assert ("line 3: a document goes on" in caplog.text) == (order == "abab")
 
 
 @pytest.mark.parametrize("letters", ["BIES", "BILU", "BMES"])
