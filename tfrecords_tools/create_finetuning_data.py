@@ -116,6 +116,7 @@ def create_finetuning_data(
     # From here on TensorFlow is loaded; all checks that do not need it have passed.
     task_settings = TASKS[settings.task].read_settings(settings.task_settings)
     dataset = checked.dataset if checked else _complete_dataset(settings, input_file)
+    require_read(settings.task, dataset, [input_file])  # now with the labels of the file
     record_settings = {
         "config": str(config),
         "input_file": str(input_file),

@@ -120,6 +120,18 @@ def test_the_manifest_says_what_the_records_are(make, labelled_files, tmp_path):
     assert {"statistics.json", "statistics.html", "manifest.json", "vocab.txt"} <= names and len(names) == 7
 
 
+def test_a_positive_label_of_three_is_refused(make, tmp_path):
+    """The labels that nobody lists are known once the file has been read."""
+    path = tmp_path / "three.tsv"
+    path.write_text(
+        "text\tlabel\n" + "".join(f"jump {name}\t{name}\n" for name in "abc" * 3), encoding="utf-8"
+    )
+    dataset = DatasetConfig(positive_label="b")
+    with pytest.raises(ValueError, match="would not read dataset.positive_label"):
+        make(path, config=tiny_finetuning_config(dataset=dataset))
+    assert not (tmp_path / "records").exists()
+
+
 def test_lengths_are_those_of_the_sequences_where_an_example_has_several(make, tmp_path):
     path = write_rows(tmp_path / "choices.jsonl", make_rows("multiple_choice", 4))
     config = tiny_finetuning_config(task="multiple_choice", dataset=dataset_of("multiple_choice"))

@@ -170,8 +170,9 @@ def warn_of_trained_records(held_out, trained):
 
 
 def _input_files(data) -> list[str]:
-    files = data.manifest.settings.get("input_files", []) if data.manifest else []
-    return files if isinstance(files, list) else [files]  # a string: as older versions wrote it
+    settings = data.manifest.settings if data.manifest else {}
+    files = settings.get("input_files", settings.get("input_file", []))  # one of labelled records
+    return files if isinstance(files, list) else [files]  # older versions wrote a string for several, too
 
 
 def _names(pattern, path):

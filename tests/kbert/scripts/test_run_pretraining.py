@@ -125,6 +125,17 @@ def test_held_out_records_of_a_text_that_is_trained_on_are_said(tmp_path, caplog
     assert ("name those that it is made from, text/" in caplog.text) is is_said
 
 
+def test_labelled_records_name_their_file_too(caplog):
+    records = [
+        SimpleNamespace(
+            manifest=SimpleNamespace(settings={"input_file": "all.tsv"}), path=name, fingerprint=name
+        )
+        for name in ("train", "dev")
+    ]
+    warn_of_trained_records(records[1], records[:1])
+    assert "name those that it is made from, all.tsv" in caplog.text
+
+
 def test_padding_trains_no_positions():
     """A run on records of 512 of which the longest text has 260 tokens said that 512 are trained."""
     for longest, expected in ((260, 320), (500, 512), (None, 512)):
