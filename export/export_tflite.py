@@ -114,7 +114,7 @@ def export_tflite(
     lengths = requests.checked_lengths(max_seq_lengths, source, several=not (mediapipe or tokenizer_inside))
     _warn_of_long_texts(source, lengths[-1])
     if source.task.pooling is not None:
-        source.task.pooling.warn_of_named_prompts(BY_HAND)
+        _warn_of_prompts(source.task.pooling)
     if mediapipe:
         requests.check_mediapipe(source, lengths)
     if tokenizer_inside:
@@ -163,6 +163,19 @@ def _other_files(folder):
     """The files that are no part of an export; without models and `ABOUT_FILE` there is none."""
     is_export = (folder / ABOUT_FILE).is_file() and any(folder.glob("model_*.tflite"))
     return other_files(folder, _FILES if is_export else ())
+
+
+def _warn_of_prompts(pooling):
+    """Warns of prompts that an app has to put there, and of those behind which it gets other vectors."""
+    others = [name for name in pooling.prompts if pooling.skipped_tokens(name) != pooling.skipped_tokens()]
+    if others:
+        logging.warning(
+            "tokens of the prompts %s do not count in the model's vectors, but do in those of the file: it "
+            "answers texts %s alone.",
+            ", ".join(others), "behind the default prompt" if pooling.prompt() else "without a prompt",
+        )  # fmt: skip
+    else:
+        pooling.warn_of_named_prompts(BY_HAND)
 
 
 def _warn_of_long_texts(source, length):

@@ -121,6 +121,8 @@ class LoadedFile(TextAnswers):
                 f"pooling and normalize are those of {self.source}; leave them out, or load the run or the "
                 "checkpoint that it was made of."
             )
+        if task is None and prompt_name is None:
+            own.warn_of_named_prompts()
         prompt_name = own.prompt_name(task, prompt_name)
         prompt = own.prompt(prompt_name)
         skipped, in_file = own.skipped_tokens(prompt_name), own.skipped_tokens()

@@ -83,7 +83,7 @@ def several_texts(model, inputs):
       RequestError: two texts may be either.
     """
     are_texts = isinstance(inputs, list) and all(isinstance(text, str) for text in inputs)
-    if not are_texts or len(inputs) < 2 or (len(inputs) == 2 and not _signature(model, _TEXT)):
+    if not are_texts or (len(inputs) == 2 and not _signature(model, _TEXT)):
         return inputs
     if len(inputs) == 2 and _signature(model, _PAIR):
         raise invalid(

@@ -107,11 +107,13 @@ def _require_no_longer(service, texts, most):
 def _by_token_vectors(service, request, query, texts, truncate):
     service.checked(texts)  # in parts below: the matrices of all may be more than an answer may have
     first = service.token_vectors(request, [query], QUERY, truncate, "query".format)
-    scores = []
-    for start in range(0, len(texts), _PART):
+    longest, scores = service.model.longest(), []
+    of_text = 4 * (first[0].shape[1] + 1) * longest + 1 if longest else 1  # bytes: vectors, mask, truncated
+    part = max(1, min(_PART, service.limits.max_answer_bytes // of_text))
+    for start in range(0, len(texts), part):
         matrices = service.token_vectors(
             request,
-            texts[start : start + _PART],
+            texts[start : start + part],
             DOCUMENT,
             truncate,
             lambda index, start=start: f"texts[{start + index}]",

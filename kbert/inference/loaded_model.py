@@ -482,6 +482,8 @@ class LoadedModel(TextAnswers):
             this name or two are asked for, `dimensions` is below 1 or above the width, or vectors are not
             finite.
         """
+        if task is None and prompt_name is None:
+            self.vectors.warn_of_named_prompts()
         prompt_name = self.vectors.prompt_name(task, prompt_name)
         batch, prompt = text_batch(texts), self.vectors.prompt(prompt_name)
         warn_of_written_prompts(prompt, batch.texts)

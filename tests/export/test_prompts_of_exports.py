@@ -79,3 +79,20 @@ def test_texts_that_hold_the_prompt_are_said_of_files_for_phones(ask, caplog):
     getattr(_File(), ask)(["q: a", "b", "q: c"])
     (sentence,) = caplog.messages
     assert "prompt 'q: ' is put before texts most of which begin with it already" in sentence
+
+
+def test_files_for_phones_answer_no_prompts_whose_tokens_do_not_count(caplog):
+    pooling = PoolingConfig(prompts=NAMED, include_prompt=False, prompt_lengths={"query": 3})
+    export_tflite._warn_of_prompts(pooling)
+    assert (
+        "tokens of the prompts query do not count" in caplog.text and "without a prompt alone" in caplog.text
+    )
+
+
+@pytest.mark.parametrize(("task", "is_said"), [(None, True), ("document", False)])
+def test_texts_without_the_prompts_of_a_model_are_said(task, is_said, caplog):
+    warn_once.cache_clear()
+    file = _File()
+    file.task = TASKS["encoder"]("mean").with_pooling(PoolingConfig("mean", prompts=NAMED))
+    file.embed(["a", "b"], task=task)
+    assert (SAID in caplog.text) == is_said

@@ -142,7 +142,7 @@ def _finished(model, vectors: np.ndarray, dimensions: int | None, normalize: boo
       RequestError: it is refused, but the model itself gives such vectors.
     """
     are_units = np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-3)
-    if normalize is False and are_units:
+    if normalize is False and (model.normalizes or are_units):
         raise invalid(
             "normalize=false; this model itself gives vectors of length 1, and those before are not served; "
             "leave it out, or send true."

@@ -12,6 +12,7 @@ from kbert.input_pipelines.labels import NoLabel
 from kbert.late_tensorflow import tf
 from kbert.tasks.token_classification.conll_files import FileSentence
 from kbert.tasks.token_classification.spans import Word, parse_spans, require_no_tags, tag_words
+from kbert.tasks.token_classification.word_rows import read_document
 from kbert.tokenization import text_words
 
 _ROWS_AT_ONCE = 256
@@ -72,7 +73,7 @@ def _sentence(record, dataset, where, with_tags, text_words) -> FileSentence:
     if not words:
         raise ValueError(f"{where} has no words in {dataset.text!r}; leave the line out.")
     tags = _tags(record, dataset, where, words, text_words) if with_tags else ()
-    return FileSentence(words, tags, (where,) * len(words), _document(record, dataset, where))
+    return FileSentence(words, tags, (where,) * len(words), read_document(record, dataset, where))
 
 
 def _find_words(cells) -> list[list[Word]]:
@@ -127,10 +128,3 @@ def _strings(record, column, dataset, where):
         if not value.strip() and (column == dataset.label or not value):
             raise ValueError(f"{where}, entry {number} of {column!r} is blank; expected a word or a label.")
     return values
-
-
-def _document(record, dataset, where):
-    if dataset.document is None:
-        return where
-    require_column(record, dataset.document, where)
-    return repr(record[dataset.document])

@@ -87,11 +87,27 @@ def read_sentence_rows(
                 f"{dataset.label!r}; expected both between blanks or as lists, or a word in each row and "
                 "dataset.sentence, the column that numbers sentences."
             )
-        document = repr(record[dataset.document]) if dataset.document else where
-        return FileSentence(words, tags or (), (where,) * len(words), document)
+        return FileSentence(words, tags or (), (where,) * len(words), read_document(record, dataset, where))
 
     rows = stream_examples(path, dataset, columns, read, with_tags, _tags if with_tags else None)
     return require_several_words(rows, path, _WORD_ROWS) if with_tags else rows
+
+
+def read_document(record, dataset: DatasetConfig, where: str) -> str:
+    """What tells the document of a row's sentence: one of its own where nothing stands in the column.
+
+    Raises:
+      ValueError: for a row without the column.
+    """
+    if dataset.document is None:
+        return where
+    require_column(record, dataset.document, where)
+    document = record[dataset.document]
+    return where if _is_empty(document) else repr(document)
+
+
+def _is_empty(cell):
+    return is_missing(cell) or (isinstance(cell, str) and cell.strip() in _EMPTY)
 
 
 def _word(record, column, where):
@@ -140,10 +156,7 @@ def _filled_down(rows):
     """The rows, each with what tells its sentence; an empty cell is that of the row above."""
     last: list = []
     for values, *row in rows:
-        last = [
-            above if is_missing(value) or (isinstance(value, str) and value.strip() in _EMPTY) else value
-            for value, above in itertools.zip_longest(values, last)
-        ]
+        last = [above if _is_empty(value) else value for value, above in itertools.zip_longest(values, last)]
         yield last, *row
 
 

@@ -1,9 +1,11 @@
 """Vectors, ranked texts and tokens: OpenAI's, text-embeddings-inference's and Cohere's requests."""
 
 import base64
+import contextlib
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,9 +13,11 @@ import tensorflow as tf
 
 import kbert
 from export.export_savedmodel import export_savedmodel
+from export.gate.saved_model_session import RequestError
 from export.server import served_model
 from export.server.batch_queue import BatchQueue
 from export.server.limits import Limits
+from export.server.routes.vectors import _finished
 from export.server.running import DevelopmentServer
 from export.server.served_model import ServedModel
 from kbert.cli.warn_once import warn_once
@@ -91,6 +95,14 @@ def test_vectors_are_normalized_unless_the_request_says_no(page_asked):
     _, plain = page_asked.post("/embed", {"inputs": "play a day", "normalize": False})
     _, answer = page_asked.post("/embed", {"inputs": "play a day", "truncation_direction": "Right"})
     np.testing.assert_allclose(answer, np.array(plain) / 5**0.5, rtol=1e-6)  # 5 tokens
+
+
+@pytest.mark.parametrize("normalizes", [True, False])
+def test_vectors_of_before_their_normalization_are_not_served(normalizes):
+    """Behind a cut (`truncate_dim`) their length says nothing."""
+    model, cut = SimpleNamespace(normalizes=normalizes), np.full((2, 3), 0.5, np.float32)
+    with pytest.raises(RequestError) if normalizes else contextlib.nullcontext():
+        assert (_finished(model, cut, None, False) == cut).all()
 
 
 @pytest.mark.usefixtures("eager")

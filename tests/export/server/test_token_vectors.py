@@ -1,5 +1,7 @@
 """Late interaction over HTTP: vectors of tokens, and texts ranked by MaxSim."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -55,6 +57,25 @@ def test_paths_for_any_request_give_the_same(late, path):
 def test_texts_are_ranked_by_the_models_similarity(late, monkeypatch, part):
     monkeypatch.setattr(ranking, "_PART", part)  # the matrices of all texts may be too large for one answer
     require_the_ranks_of_python(*late)
+
+
+@pytest.mark.parametrize(("longest", "parts"), [(9, [2, 2, 1]), (40, [1] * 5), (None, [5])])
+def test_no_part_of_a_ranking_is_larger_than_an_answer_may_be(longest, parts):
+    """100 documents of 1,400 tokens were refused because of vectors that nobody had asked for."""
+    seen = []
+
+    def token_vectors(request, texts, task, *others):
+        seen.append(len(texts))
+        return [np.eye(3, 4, dtype=np.float32)] * len(texts)
+
+    service = SimpleNamespace(
+        model=SimpleNamespace(longest=lambda: longest, similarity="maxsim"),
+        limits=SimpleNamespace(max_answer_bytes=2 * (9 * (4 + 1) * 4 + 1)),
+        checked=lambda texts: texts,
+        token_vectors=token_vectors,
+    )
+    scores = ranking._by_token_vectors(service, None, "q", ["a"] * 5, True)
+    assert scores.shape == (5,) and seen[1:] == parts
 
 
 def test_what_is_not_answered_is_said(late, vectors):

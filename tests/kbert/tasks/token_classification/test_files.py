@@ -481,6 +481,16 @@ def test_shuffled_documents_are_warned_of(order, tmp_path, caplog):
     assert ("line 3: a document goes on" in caplog.text) == (order == "abab")
 
 
+def test_sentences_without_a_document_are_documents_of_their_own(tmp_path):
+    lines = [json.dumps({"doc": name, "w": ["Ann", "ran"], "t": ["O", "O"]}) for name in ("a", None, None)]
+    path = write(tmp_path, "\n".join(lines), "a.jsonl")
+    assert len({id(row.document) for row in read(path, text="w", label="t", document="doc")}) == 3
+    path = write(tmp_path, "doc,text,label\na,x y,O O\n,x z,O O\n,y z,O O\n", "a.csv")
+    assert len({id(row.document) for row in read(path, document="doc")}) == 3
+    with pytest.raises(ValueError, match="has no column 'doc'"):
+        read(write(tmp_path, "text,label\nx y,O O\n", "b.csv"), document="doc")
+
+
 @pytest.mark.parametrize("letters", ["BIES", "BILU", "BMES"])
 @pytest.mark.parametrize("written", ["BIES", "BMES", "BIIB"])
 def test_words_have_the_labels_of_a_checkpoint_in_its_own_letters(tmp_path, letters, written):
