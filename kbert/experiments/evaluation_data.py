@@ -13,7 +13,7 @@ from kbert.input_pipelines.data_files import shown_source
 from kbert.input_pipelines.records.record_folders import LabelledRecords, PretrainingRecords
 from kbert.runs.run_directory import RunDirectory
 from kbert.runs.run_file import holds_run
-from kbert.tasks.pretraining.objectives import require_pairing
+from kbert.tasks.pretraining.objectives import evaluated_task
 
 
 def evaluation_data(loaded, eval_file, input_dir=None, held_out=False):
@@ -134,7 +134,7 @@ def _pretraining_records(loaded, eval_file, input_dir):
         )
     records = PretrainingRecords(input_dir)
     records.require_vocabulary(loaded.source, loaded.vocabulary.describe())
-    require_pairing(loaded.task, records)
+    evaluated_task(loaded.task, records)
     records.require_room(loaded.config)
     trained = loaded.run.trained_positions(loaded.checkpoint) if loaded.run else None
     warn_of_positions(loaded.source, loaded.config, trained, records.longest)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from kbert.config import PretrainingConfig
 from kbert.experiments.evaluation_data import evaluation_data, not_held_out
 from kbert.files.output_path import check_output_file
 from kbert.inference.changes import changes_since_checkpoint
@@ -18,6 +19,7 @@ from kbert.input_pipelines.source_rows import make_rows
 from kbert.reports.evaluation_page import write_evaluation_page
 from kbert.runs import chosen_settings
 from kbert.runs.checkpoint import parse_step
+from kbert.tasks.pretraining.objectives import evaluated_task
 from kbert.training.evaluation_step import EvaluationStep, evaluate_batches
 
 
@@ -56,6 +58,8 @@ def run_evaluation(loaded: LoadedModel, eval_file, input_dir, held_out, batch_si
     # Only once: in a run that is still training, "last" and "best" soon mean another checkpoint. The model
     # comes first: where its checkpoint has just been deleted, it is another one's, and so is the task.
     model, task = loaded.model, loaded.task
+    if isinstance(loaded.training_config, PretrainingConfig):
+        task = evaluated_task(task, data)
     if not task.reads_unattended:
         model = loaded.answering_model
     if outputs.keep_chosen:

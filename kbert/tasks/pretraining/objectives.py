@@ -304,6 +304,15 @@ def recorded_objective(manifest) -> type[MaskedLM]:
     return SentenceOrder if is_order else Pretraining
 
 
+def evaluated_task(task: MaskedLM, records) -> MaskedLM:
+    """What evaluates a model on `PretrainingRecords`: of a BERT with two heads, on records without pairs of
+    texts, the masked LM alone. Raises ValueError as `require_pairing`."""
+    if isinstance(task, Pretraining) and recorded_objective(records.manifest) is MaskedLM:
+        return MaskedLM()
+    require_pairing(task, records)
+    return task
+
+
 def require_pairing(task: MaskedLM, records):
     """Raises ValueError for `PretrainingRecords` whose pairs of texts are not those that a task learns."""
     own = recorded_objective(records.manifest)

@@ -136,6 +136,19 @@ def test_labelled_records_name_their_file_too(caplog):
     assert "name those that it is made from, all.tsv" in caplog.text
 
 
+def test_a_bert_is_evaluated_on_records_without_pairs(pretraining_run, tmp_path):
+    """By its masked LM alone: published BERTs have both heads, and continued pretraining mostly no pairs."""
+    _, both = evaluate(pretraining_run.path, input_dir=_written(tmp_path / "pairs"))
+    task, alone = evaluate(
+        pretraining_run.path, input_dir=_written(tmp_path / "texts", with_next_sentence=False)
+    )
+    assert task.name == "masked_lm" and not any(name.startswith("next_sentence") for name in alone)
+    assert alone.pop("baseline_token") == both["baseline_token"]
+    assert {name: both[name] for name in alone} == pytest.approx(alone, rel=1e-6)
+    with pytest.raises(ValueError, match="needs records made with pairing=sentence_pairs"):
+        evaluate(pretraining_run.path, input_dir=_written(tmp_path / "order", pairing="sentence_order"))
+
+
 def test_padding_trains_no_positions():
     """A run on records of 512 of which the longest text has 260 tokens said that 512 are trained."""
     for longest, expected in ((260, 320), (500, 512), (None, 512)):
