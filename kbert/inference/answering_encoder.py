@@ -8,7 +8,7 @@ import tensorflow as tf
 from kbert.encoder import BertEncoder
 from kbert.heads.sparse_head import AnsweringSparseHead, SparseHead
 from kbert.layers.flat_dense import AnsweringDense
-from kbert.layers.real_tokens import RealTokens
+from kbert.layers.real_tokens import LONG, RealTokens
 from kbert.layers.transformer_block import AnsweringBlock, transformer_block
 
 
@@ -63,9 +63,10 @@ class AnsweringEncoder(keras.layers.Layer):
         first_alone = self.outputs == ("pooled_output",) and self.config.classifier_pooling == "cls"
         states, rows = [self._embedded(inputs, tokens)], self._rows(tokens)
         for block in self._blocks[:-1]:
-            states.append(transformer_block(block, states[-1], rows)[0])
+            states.append(transformer_block(block, states[-1], rows[block.attention.window])[0])
+        last = self._blocks[-1]
         rows = self._rows(tokens, first_alone=True) if first_alone else rows
-        states.append(transformer_block(self._blocks[-1], states[-1], rows)[0])
+        states.append(transformer_block(last, states[-1], rows[last.attention.window])[0])
         states = [tf.cast(state, "float32") for state in states]
         return self._named_outputs(states, tokens, inputs["input_mask"], first_alone)
 
@@ -76,12 +77,15 @@ class AnsweringEncoder(keras.layers.Layer):
         return embedded if self._projection is None else self._projection(embedded)
 
     def _rows(self, tokens, first_alone=False):
-        """The rows of all tokens, whose mask has what positions add to the scores."""
-        rows, bias = tokens.rows(self.precision, first_alone), self._embeddings.position_bias
+        """Window -> the rows of all tokens, whose mask has what positions add to the scores."""
+        bias = self._embeddings.position_bias
+        may_be_long = bias is None and self.config.max_position_embeddings > LONG
+        rows = tokens.rows(self.precision, first_alone, may_be_long)
         if bias is not None:
             added = bias.between(rows.distances)  # (R, N, from, to)
             rows = dataclasses.replace(rows, mask=rows.mask + tf.cast(added, self.precision))
-        return rows
+        windows = {block.attention.window for block in self._blocks} - {None}
+        return {None: rows} | {window: rows.local(window) for window in windows}
 
     def _named_outputs(self, states, tokens, input_mask, first_alone):
         outputs = {}

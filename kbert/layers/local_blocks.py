@@ -22,6 +22,7 @@ class LocalBlocks:
       window: how many tokens on each side a token attends to.
 
     Attributes:
+      size, number: S and B.
       offset: which of the K columns the first of the block is.
     """
 
@@ -29,10 +30,10 @@ class LocalBlocks:
         long = max(window, 1)
         is_short = columns <= 4 * long
         if isinstance(columns, int):
-            self._size, self.offset = (columns, 0) if is_short else (long, long)
+            self.size, self.offset = (columns, 0) if is_short else (long, long)
         else:
-            self._size, self.offset = ops.where(is_short, columns, long), ops.where(is_short, 0, long)
-        self._columns, self._number = columns, (columns + self._size - 1) // self._size
+            self.size, self.offset = ops.where(is_short, columns, long), ops.where(is_short, 0, long)
+        self._columns, self.number = columns, (columns + self.size - 1) // self.size
 
     def split(self, values):
         """(R, ..., C, width) -> (R, ..., B, S, width), zeros behind the last column."""
@@ -40,10 +41,10 @@ class LocalBlocks:
 
     def beside(self, values):
         """(R, ..., C, width) -> (R, ..., B, K, width): what each block looks at, zeros beyond both ends."""
-        padded = self._padded(values, self._size)
+        padded = self._padded(values, self.size)
         beside = ops.concatenate([self._in_blocks(padded, number) for number in range(3)], axis=-2)
-        start = self._size - self.offset  # of a single block the middle third
-        return beside[..., start : 3 * self._size - start, :]
+        start = self.size - self.offset  # of a single block the middle third
+        return beside[..., start : 3 * self.size - start, :]
 
     def join(self, values):
         """(R, ..., B, S, width) -> (R, ..., C, width), the reverse of `split`."""
@@ -51,12 +52,12 @@ class LocalBlocks:
         return ops.reshape(values, (*leading, -1, width))[..., : self._columns, :]
 
     def _padded(self, values, sides):
-        behind = self._number * self._size - self._columns
+        behind = self.number * self.size - self._columns
         none = [[0, 0]] * (len(values.shape) - 2)
         return ops.pad(values, [*none, [sides, sides + behind], [0, 0]])
 
     def _in_blocks(self, values, first):
         """The blocks from number `first` on."""
-        start, end = first * self._size, (first + self._number) * self._size
+        start, end = first * self.size, (first + self.number) * self.size
         *leading, _, width = ops.shape(values)
-        return ops.reshape(values[..., start:end, :], (*leading, self._number, self._size, width))
+        return ops.reshape(values[..., start:end, :], (*leading, self.number, self.size, width))

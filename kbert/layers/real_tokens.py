@@ -1,5 +1,6 @@
 """Real tokens alone, and rows that several short examples share in the attention."""
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -7,6 +8,10 @@ import tensorflow as tf
 
 from kbert.kernels.attention import OTHER_TEXT_ADDER
 from kbert.layers.local_blocks import LocalBlocks
+
+# Where the longest example of a batch has more tokens, attention goes example by example: adding the mask of
+# 2,048 tokens to their scores takes a third of the time of attention in bfloat16 (docs/notes/speed.md).
+LONG = 512
 
 # A row in the smallest parts that examples take of it; how many of a kind fit; how wide these are.
 _WHOLE = 1024
@@ -41,30 +46,21 @@ def shared_rows(lengths):
     return by_example[:, 0], by_example[:, 1], by_example[:, 2], longest
 
 
-class AttentionRows:
-    """Values of tokens in rows, and back.
+class TokensInRows:
+    """Values of tokens in rows.
 
     Letters: T tokens, R rows, C columns, N heads, D head size.
 
     Args:
-      row, column: int32 (T,), where each token stands.
-      num_columns: int32 (), all columns.
-      examples: int32 (T,), the example of each token.
-
-    Attributes:
-      examples: int32 (R, C): 1 + the example of the token that stands there, 0 where none does.
+      tokens: int32 (R, C), which token stands there; where none does, 0, whose values are masked or not
+        looked at.
+      examples: int32 (R, C), 1 + the example of that token, 0 where none stands. An attribute, too.
     """
 
-    def __init__(self, row, column, num_columns, examples):
-        self._row, self._column, self._num_columns = row, column, num_columns
-        num_rows = tf.maximum(tf.reduce_max(row), -1) + 1  # the largest of no row is the least int32
-        shape = tf.stack([num_rows, num_columns])
-        positions = tf.stack([row, column], -1)
-        self.examples = tf.scatter_nd(positions, examples + 1, shape)
-        # Where no token stands, the values of token 0 are masked or not looked at.
-        self._tokens = tf.scatter_nd(positions, tf.range(tf.size(row)), shape)
+    def __init__(self, tokens, examples):
+        self._tokens, self.examples = tokens, examples
 
-    def mask(self, attended: "AttentionRows", dtype):
+    def mask(self, attended: "TokensInRows", dtype):
         """(R, 1, C, C of `attended`): 0 between tokens of one example, a large negative number elsewhere."""
         same = tf.equal(self.examples[:, :, None], attended.examples[:, None, :])
         return tf.where(same, tf.constant(0.0, dtype), tf.constant(OTHER_TEXT_ADDER, dtype))[:, None]
@@ -77,6 +73,35 @@ class AttentionRows:
     def in_rows(self, values):
         """(T,) -> (R, C)"""
         return tf.gather(values, self._tokens)
+
+
+class AttentionRows(TokensInRows):
+    """Values of tokens in rows, and back; letters as for `TokensInRows`.
+
+    Args:
+      row, column: int32 (T,), where each token stands.
+      num_columns: int32 (), all columns.
+      examples: int32 (T,), the example of each token.
+      num_rows: int32 (), all rows; None for as many as `row` has.
+    """
+
+    def __init__(self, row, column, num_columns, examples, num_rows=None):
+        self._row, self._column, self._num_columns, self._of_tokens = row, column, num_columns, examples
+        if num_rows is None:
+            num_rows = tf.maximum(tf.reduce_max(row), -1) + 1  # the largest of no row is the least int32
+        shape = tf.stack([num_rows, num_columns])
+        positions = tf.stack([row, column], -1)
+        values = tf.range(tf.size(row)), examples + 1
+        super().__init__(*(tf.scatter_nd(positions, each, shape) for each in values))
+
+    def blocks(self, window: int):
+        """A row for each block of `LocalBlocks`: (`AttentionRows`, `TokensInRows` of what they look at)."""
+        blocks = LocalBlocks(self._num_columns, window)
+        row, column = self._row * blocks.number + self._column // blocks.size, self._column % blocks.size
+        number = tf.shape(self._tokens)[0] * blocks.number
+        beside = [blocks.beside(each[..., None]) for each in (self._tokens, self.examples)]
+        looked_at = TokensInRows(*(tf.reshape(each, [number, tf.shape(each)[2]]) for each in beside))
+        return AttentionRows(row, column, blocks.size, self._of_tokens, number), looked_at
 
     def merge_heads(self, values, heads: int):
         """(R, N, C, D) -> (T, N D), what `split_heads` splits."""
@@ -91,18 +116,21 @@ class SharedRows:
     """The rows of a `transformer_block` over real tokens.
 
     Args:
-      key_rows: `AttentionRows` of all tokens.
+      key_rows: `TokensInRows` of all tokens.
       query_rows: `AttentionRows` of those that the block computes anew.
       queries: function from hidden states of all tokens to those of the ones that it computes anew.
-      mask: `query_rows.mask(key_rows)`.
+      mask: `query_rows.mask(key_rows)`; empty where `is_long`.
       positions: int32 (T,): the position of each token in its example.
+      examples: int32 (B, 3): the row of each example, its first column and the one behind its last; None
+        where all rows are attended to at once.
     """
 
-    key_rows: AttentionRows
+    key_rows: TokensInRows
     query_rows: AttentionRows
     queries: Callable
     mask: tf.Tensor
     positions: tf.Tensor
+    examples: tf.Tensor | None = None
 
     @property
     def distances(self):
@@ -111,22 +139,21 @@ class SharedRows:
         from_positions = self.query_rows.in_rows(self.queries(self.positions))
         return to_positions[:, None, :] - from_positions[:, :, None]
 
-    def local_mask(self, window: int):
-        """The mask, for a token that attends to `window` tokens on each side."""
-        is_near = tf.abs(self.distances)[:, None] <= window
-        return tf.where(is_near, self.mask, tf.constant(OTHER_TEXT_ADDER, self.mask.dtype))
+    @property
+    def is_long(self):
+        """bool (): whether attention is computed example by example, without a mask."""
+        return tf.shape(self.key_rows.examples)[1] > LONG
 
-    def mask_of_blocks(self, blocks: LocalBlocks, window: int):
-        """The same for each block and what it looks at: (R, 1, blocks, from, to)."""
-        by_column = self.key_rows.examples, self.key_rows.in_rows(self.positions)
-        examples, positions = (
-            (blocks.split(values[..., None]), tf.linalg.matrix_transpose(blocks.beside(values[..., None])))
-            for values in by_column
-        )
-        is_near = tf.abs(positions[0] - positions[1]) <= window
-        allowed = tf.logical_and(tf.equal(*examples), is_near)[:, None]
-        dtype = self.mask.dtype
-        return tf.where(allowed, tf.constant(0.0, dtype), tf.constant(OTHER_TEXT_ADDER, dtype))
+    def local(self, window: int):
+        """The same where a token attends to `window` tokens on each side: block by block, if all attend."""
+        query_rows, key_rows = self.query_rows, self.key_rows
+        if query_rows is key_rows:
+            query_rows, key_rows = query_rows.blocks(window)
+        mask = query_rows.mask(key_rows, self.mask.dtype)
+        local = dataclasses.replace(self, query_rows=query_rows, key_rows=key_rows, mask=mask, examples=None)
+        is_near = tf.abs(local.distances)[:, None] <= window
+        mask = tf.where(is_near, mask, tf.constant(OTHER_TEXT_ADDER, mask.dtype))
+        return dataclasses.replace(local, mask=mask)
 
 
 class RealTokens:
@@ -157,21 +184,27 @@ class RealTokens:
         row, column, slot, longest = shared_rows(lengths)
         columns = tf.gather(column - starts, examples) + numbers
         self._rows = AttentionRows(tf.gather(row, examples), columns, longest, examples)
+        self._examples = tf.stack([row, column, column + lengths], -1)
         self._first_rows = AttentionRows(
             row, slot, tf.maximum(tf.reduce_max(slot), 0) + 1, tf.range(shape[0])
         )
 
-    def rows(self, dtype, first_alone=False) -> SharedRows:
+    def rows(self, dtype, first_alone=False, may_be_long=False) -> SharedRows:
         """The rows of all real tokens, with a mask in `dtype`.
 
         Args:
           dtype: of the scores.
           first_alone: whether a block computes the first token of each example only.
+          may_be_long: whether to compute attention example by example where one is long.
         """
         query_rows = self._first_rows if first_alone else self._rows
         queries = self.take_first if first_alone else lambda hidden: hidden
-        mask = query_rows.mask(self._rows, dtype)
-        return SharedRows(self._rows, query_rows, queries, mask, self.positions)
+        parts = self._rows, query_rows, queries
+        if first_alone or not may_be_long:
+            return SharedRows(*parts, query_rows.mask(self._rows, dtype), self.positions)
+        rows = SharedRows(*parts, tf.zeros([0, 1, 0, 0], dtype), self.positions, self._examples)
+        mask = tf.cond(rows.is_long, lambda: rows.mask, lambda: query_rows.mask(self._rows, dtype))
+        return dataclasses.replace(rows, mask=mask)
 
     def take(self, values):
         """(B, S) -> (T,)"""

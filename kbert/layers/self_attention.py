@@ -15,6 +15,8 @@ from kbert.layers.flat_dense import AnsweringDense, flat_matmul
 from kbert.layers.local_blocks import LocalBlocks, any_within
 from kbert.layers.low_rank_dense import lora_config, lora_dict
 
+_QUERIES = 256  # at a time where texts are long
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -191,7 +193,7 @@ class AnsweringAttention:
             AnsweringDense(part, precision) for part in parts
         )
         self._num_heads, self._head_size = layer.num_heads, layer.head_size
-        self._scale, self._rope_theta, self._window = layer.scale, layer.rope_theta, layer.window
+        self._scale, self._rope_theta, self.window = layer.scale, layer.rope_theta, layer.window
 
     def heads(self, hidden, rows, seed=None):
         """Hidden states of all tokens -> (R, N, C, D) each: query, key and value."""
@@ -212,19 +214,54 @@ class AnsweringAttention:
         return tf.reshape(rotary(heads, at, training=False), [-1, self._num_heads * self._head_size])
 
     def attend(self, query, key, value, rows, seed=None, with_probabilities=False):
-        """What each token gathers, as `SelfAttention.attend` gives it, but without probabilities.
+        """What each token gathers, as `SelfAttention.attend` gives it, but without probabilities."""
+        query *= tf.constant(self._scale, key.dtype)
 
-        Local attention is computed block by block where all tokens attend.
-        """
-        factor = tf.constant(self._scale, key.dtype)
-        blocks, mask = None, rows.mask
-        if self._window is not None and rows.query_rows is rows.key_rows:
-            blocks = LocalBlocks(tf.shape(query)[2], self._window)
-            query, key, value = blocks.split(query), blocks.beside(key), blocks.beside(value)
-            mask = rows.mask_of_blocks(blocks, self._window)
-        elif self._window is not None:
-            mask = rows.local_mask(self._window)
-        probabilities = tf.nn.softmax(tf.matmul(query * factor, key, transpose_b=True) + mask)
-        context = tf.matmul(probabilities, value)
-        context = context if blocks is None else blocks.join(context)
-        return rows.query_rows.merge_heads(context, self._num_heads), None
+        def by_rows():
+            probabilities = tf.nn.softmax(tf.matmul(query, key, transpose_b=True) + rows.mask)
+            return rows.query_rows.merge_heads(tf.matmul(probabilities, value), self._num_heads)
+
+        if rows.examples is None:
+            return by_rows(), None
+        return tf.cond(rows.is_long, lambda: _by_example(query, key, value, rows.examples), by_rows), None
+
+
+def _by_example(query, key, value, examples):
+    """Attention within each example, some queries at a time: without masks, and scores stay in the cache.
+
+    Args:
+      query, key, value: tensors of shape `(R, N, C, D)`, queries scaled.
+      examples: see `SharedRows`.
+
+    Returns:
+      tensor `(T, N D)`
+    """
+    heads, size = query.shape[1], query.shape[3]
+    blocks = (examples[:, 2] - examples[:, 1] + _QUERIES - 1) // _QUERIES
+    before = tf.cumsum(blocks, exclusive=True)
+
+    def attend(number, contexts):
+        row, first, end = tf.unstack(examples[number])
+        queries, keys, values = (part[row, :, first:end] for part in (query, key, value))
+
+        def attend_some(block, contexts):
+            some = queries[:, block * _QUERIES : (block + 1) * _QUERIES]
+            gathered = tf.matmul(tf.nn.softmax(tf.matmul(some, keys, transpose_b=True)), values)
+            return contexts.write(before[number] + block, tf.transpose(gathered, (1, 0, 2)))
+
+        return _in_turn(attend_some, blocks[number], contexts)
+
+    contexts = tf.TensorArray(
+        query.dtype, tf.reduce_sum(blocks), element_shape=(None, heads, size), infer_shape=False
+    )
+    return tf.reshape(_in_turn(attend, tf.size(blocks), contexts).concat(), [-1, heads * size])
+
+
+def _in_turn(body, times, contexts):
+    """The contexts when `body` of a number and the contexts has seen all numbers, one after the other."""
+    return tf.while_loop(
+        lambda number, _: number < times,
+        lambda number, contexts: (number + 1, body(number, contexts)),
+        (0, contexts),
+        parallel_iterations=1,
+    )[1]

@@ -12,6 +12,7 @@ from tensorflow.python.util._pywrap_util_port import IsMklEnabled
 from kbert.config import ACTIVATIONS, LoraConfig
 from kbert.encoder import BertEncoder
 from kbert.inference.answering_encoder import AnsweringEncoder, answering_model
+from kbert.layers import real_tokens, self_attention
 from kbert.tasks.sequences.sequence_classification import SequenceClassification
 from tests.conftest import mostly_long, tiny_encoder_config
 from tests.kbert.tasks.test_task_model import NAMES, features, make_batch, make_task
@@ -193,3 +194,19 @@ def frozen(function):
 def test_encoders_for_training_are_refused(arguments):
     with pytest.raises(ValueError, match="in float32 that is not packed and has no adapters"):
         AnsweringEncoder(BertEncoder(tiny_encoder_config(), **arguments))
+
+
+@pytest.mark.parametrize(("precision", "atol"), [("float32", 1e-5), ("bfloat16", 0.1)])
+def test_long_texts_are_answered_as_short_ones_are(precision, atol, monkeypatch):
+    """Example by example, some queries at a time: no length and no padding makes a difference."""
+    shape = MODERN | {"max_position_embeddings": 1024, "num_hidden_layers": 4}
+    encoder = BertEncoder(tiny_encoder_config(**shape), outputs=("sequence_output",))
+    randomize(encoder)
+    inputs = with_odd_masks(random_inputs(encoder.config, 9, 23))
+    inputs["input_mask"][6:] *= np.arange(23) < np.array([[4], [1], [9]])  # these share rows
+    answering = AnsweringEncoder(encoder, precision, ("sequence_output",))
+    expected = answers(answering, inputs)["sequence_output"]
+    monkeypatch.setattr(self_attention, "_QUERIES", 4)
+    monkeypatch.setattr(real_tokens, "LONG", 22)
+    found = answers(answering, inputs)["sequence_output"]
+    np.testing.assert_allclose(found, expected, atol=atol)
