@@ -108,8 +108,8 @@ def _by_token_vectors(service, request, query, texts, truncate):
     service.checked(texts)  # in parts below: the matrices of all may be more than an answer may have
     first = service.token_vectors(request, [query], QUERY, truncate, "query".format)
     longest, scores = service.model.longest(), []
-    of_text = 4 * (first[0].shape[1] + 1) * longest + 1 if longest else 1  # bytes: vectors, mask, truncated
-    part = max(1, min(_PART, service.limits.max_answer_bytes // of_text))
+    num_bytes = 4 * (first[0].shape[1] + 1) * longest + 1 if longest else 1  # bytes: vectors, mask, truncated
+    part = max(1, min(_PART, service.limits.max_answer_bytes // num_bytes))
     for start in range(0, len(texts), part):
         matrices = service.token_vectors(
             request,

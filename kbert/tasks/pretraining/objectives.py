@@ -304,7 +304,7 @@ def recorded_objective(manifest) -> type[MaskedLM]:
     return SentenceOrder if is_order else Pretraining
 
 
-def evaluated_task(task: MaskedLM, records) -> MaskedLM:
+def evaluated_task(task, records):
     """What evaluates a model on `PretrainingRecords`: of a BERT with two heads, on records without pairs of
     texts, the masked LM alone. Raises ValueError as `require_pairing`."""
     if isinstance(task, Pretraining) and recorded_objective(records.manifest) is MaskedLM:
