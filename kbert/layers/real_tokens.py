@@ -184,7 +184,9 @@ class RealTokens:
         row, column, slot, longest = shared_rows(lengths)
         columns = tf.gather(column - starts, examples) + numbers
         self._rows = AttentionRows(tf.gather(row, examples), columns, longest, examples)
-        self._examples = tf.stack([row, column, column + lengths], -1)
+        # One without tokens may have a row of its own behind the last that tokens have.
+        last = tf.shape(self._rows.examples)[0] - 1
+        self._examples = tf.stack([tf.minimum(row, last), column, column + lengths], -1)
         self._first_rows = AttentionRows(
             row, slot, tf.maximum(tf.reduce_max(slot), 0) + 1, tf.range(shape[0])
         )

@@ -204,9 +204,11 @@ def test_long_texts_are_answered_as_short_ones_are(precision, atol, monkeypatch)
     randomize(encoder)
     inputs = with_odd_masks(random_inputs(encoder.config, 9, 23))
     inputs["input_mask"][6:] *= np.arange(23) < np.array([[4], [1], [9]])  # these share rows
+    with_empty = random_inputs(encoder.config, 2, 23)  # whose row lies behind the last one with tokens
+    with_empty["input_mask"] = np.int32([[1] * 23, [0] * 23])
     answering = AnsweringEncoder(encoder, precision, ("sequence_output",))
-    expected = answers(answering, inputs)["sequence_output"]
+    expected = [answers(answering, batch)["sequence_output"] for batch in (inputs, with_empty)]
     monkeypatch.setattr(self_attention, "_QUERIES", 4)
     monkeypatch.setattr(real_tokens, "LONG", 22)
-    found = answers(answering, inputs)["sequence_output"]
-    np.testing.assert_allclose(found, expected, atol=atol)
+    for batch, wanted in zip((inputs, with_empty), expected, strict=True):
+        np.testing.assert_allclose(answers(answering, batch)["sequence_output"], wanted, atol=atol)
