@@ -167,12 +167,13 @@ def _other_files(folder):
 
 def _warn_of_prompts(pooling):
     """Warns of prompts that an app has to put there, and of those behind which it gets other vectors."""
-    others = [name for name in pooling.prompts if pooling.skipped_tokens(name) != pooling.skipped_tokens()]
+    skipped = pooling.skipped_tokens()
+    others = [name for name in pooling.prompts if pooling.skipped_tokens(name) != skipped]
     if others:
         logging.warning(
-            "tokens of the prompts %s do not count in the model's vectors, but do in those of the file: it "
-            "answers texts %s alone.",
-            ", ".join(others), "behind the default prompt" if pooling.prompt() else "without a prompt",
+            "behind %s the file gives other vectors than the model: %d tokens at the beginning of each text "
+            "do not count in it, and behind these prompts it is another number.",
+            ", ".join(map(repr, others)), skipped,
         )  # fmt: skip
     else:
         pooling.warn_of_named_prompts(BY_HAND)

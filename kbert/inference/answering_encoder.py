@@ -15,13 +15,14 @@ from kbert.layers.transformer_block import AnsweringBlock, transformer_block
 class AnsweringEncoder(keras.layers.Layer):
     """What a `BertEncoder` computes without training, faster.
 
-    Three things differ, none of which changes a float32 answer beyond rounding:
+    Four things differ, none of which changes a float32 answer beyond rounding:
 
     - Dense layers work on real tokens, and in the attention short texts share rows as wide as the longest.
       So one long text does not make 31 short ones as expensive as itself.
     - The ops stand as TensorFlow's grappler fuses them: product, bias and GELU; product, bias and residual;
       scores and mask are one op each.
     - With "pooled_output" alone, the last layer computes first tokens only.
+    - Where a text is long, global attention goes text by text, some queries at a time, without a mask.
 
     In float32 the weights are the encoder's own. In bfloat16 those of the dense layers are copies, which
     later changes of the encoder do not reach.

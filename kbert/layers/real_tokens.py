@@ -54,7 +54,10 @@ class TokensInRows:
     Args:
       tokens: int32 (R, C), which token stands there; where none does, 0, whose values are masked or not
         looked at.
-      examples: int32 (R, C), 1 + the example of that token, 0 where none stands. An attribute, too.
+      examples: int32 (R, C), 1 + the example of that token, 0 where none stands.
+
+    Attributes:
+      examples: as given.
     """
 
     def __init__(self, tokens, examples):

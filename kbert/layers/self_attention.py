@@ -15,7 +15,7 @@ from kbert.layers.flat_dense import AnsweringDense, flat_matmul
 from kbert.layers.local_blocks import LocalBlocks, any_within
 from kbert.layers.low_rank_dense import lora_config, lora_dict
 
-_QUERIES = 256  # at a time where texts are long
+_QUERIES_AT_ONCE = 256  # where texts are long
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ def _by_example(query, key, value, examples):
       tensor `(T, N D)`
     """
     heads, size = query.shape[1], query.shape[3]
-    blocks = (examples[:, 2] - examples[:, 1] + _QUERIES - 1) // _QUERIES
+    blocks = (examples[:, 2] - examples[:, 1] + _QUERIES_AT_ONCE - 1) // _QUERIES_AT_ONCE
     before = tf.cumsum(blocks, exclusive=True)
 
     def attend(number, contexts):
@@ -245,7 +245,7 @@ def _by_example(query, key, value, examples):
         queries, keys, values = (part[row, :, first:end] for part in (query, key, value))
 
         def attend_some(block, contexts):
-            some = queries[:, block * _QUERIES : (block + 1) * _QUERIES]
+            some = queries[:, block * _QUERIES_AT_ONCE : (block + 1) * _QUERIES_AT_ONCE]
             gathered = tf.matmul(tf.nn.softmax(tf.matmul(some, keys, transpose_b=True)), values)
             return contexts.write(before[number] + block, tf.transpose(gathered, (1, 0, 2)))
 

@@ -81,12 +81,13 @@ def test_texts_that_hold_the_prompt_are_said_of_files_for_phones(ask, caplog):
     assert "prompt 'q: ' is put before texts most of which begin with it already" in sentence
 
 
-def test_files_for_phones_answer_no_prompts_whose_tokens_do_not_count(caplog):
-    pooling = PoolingConfig(prompts=NAMED, include_prompt=False, prompt_lengths={"query": 3})
-    export_tflite._warn_of_prompts(pooling)
-    assert (
-        "tokens of the prompts query do not count" in caplog.text and "without a prompt alone" in caplog.text
+@pytest.mark.parametrize(("default", "said"), [(None, "behind 'query'"), ("query", "behind 'document'")])
+def test_files_for_phones_say_where_other_tokens_do_not_count(default, said, caplog):
+    pooling = PoolingConfig(
+        prompts=NAMED, include_prompt=False, prompt_lengths={"query": 3}, default_prompt_name=default
     )
+    export_tflite._warn_of_prompts(pooling)
+    assert f"{said} the file gives other vectors" in caplog.text
 
 
 @pytest.mark.parametrize(("task", "is_said"), [(None, True), ("document", False)])

@@ -77,6 +77,6 @@ export const VIEWS = [
   { title: "Labels", fits: (s) => takes(s, "text") && has(s, "probabilities") && (has(s, "label") || has(s, "labels")), show: labelsOf },
   { title: "Number", fits: (s) => takes(s, "text") && ["cosine", "probability", "prediction"].some((name) => has(s, name)), show: numberOf },
   { title: "Rank texts", fields: ["query", "lines"], fits: () => false, show: rankingOf,
-    request: (asked) => ["rerank", { query: asked.query, texts: asked.lines }] },
+    request: (asked) => ["rerank", { query: asked.query, texts: asked.lines, truncate: false }] },
   { title: "By name", fits: () => true, show: (row) => [element("pre", {}, JSON.stringify(row, null, 1))] },
 ];

@@ -211,11 +211,11 @@ def read_tagged_sentences(
             others += [sentence.locations[at] for at in other_beginnings(sentence.tags or (), scheme)]
             yield TaggedSentence(sentence.words, document, position, labels)
     _warn_of_beginnings(scheme, others, joined)
-    if again:
+    if again and with_labels:
         warn_once(
-            f"{again[0]}: a document goes on whose sentences ended before, as {len(again):,} do; each part "
-            "is a document of its own, which dev_split may put on the other side. Sort the rows by "
-            f"{dataset.document!r}."
+            f"{again[0]}: a document goes on whose sentences ended before, the first of {len(again):,} such "
+            "places; each part is a document of its own, which dev_split may put on the other side. Sort the "
+            f"rows by {dataset.document!r}."
         )
 
 

@@ -103,11 +103,7 @@ def read_document(record, dataset: DatasetConfig, where: str) -> str:
         return where
     require_column(record, dataset.document, where)
     document = record[dataset.document]
-    return where if _is_empty(document) else repr(document)
-
-
-def _is_empty(cell):
-    return is_missing(cell) or (isinstance(cell, str) and cell.strip() in _EMPTY)
+    return where if is_missing(document) or not str(document).strip() else repr(document)
 
 
 def _word(record, column, where):
@@ -156,7 +152,10 @@ def _filled_down(rows):
     """The rows, each with what tells its sentence; an empty cell is that of the row above."""
     last: list = []
     for values, *row in rows:
-        last = [above if _is_empty(value) else value for value, above in itertools.zip_longest(values, last)]
+        last = [
+            above if is_missing(value) or (isinstance(value, str) and value.strip() in _EMPTY) else value
+            for value, above in itertools.zip_longest(values, last)
+        ]
         yield last, *row
 
 

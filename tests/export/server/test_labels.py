@@ -144,6 +144,7 @@ def test_a_list_of_texts_is_a_pair_where_a_pair_is_answered():
         ([pairs], 2, ["a", "a"]),
         ([pairs], 3, [["a"]] * 3),
         ([texts], 1, [["a"]]),
+        ([pairs], 1, [["a"]]),
         ([texts], 0, []),
     ):
         assert several_texts(model(*answered), ["a"] * number) == expected, (answered, number)

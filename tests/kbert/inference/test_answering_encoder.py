@@ -208,7 +208,7 @@ def test_long_texts_are_answered_as_short_ones_are(precision, atol, monkeypatch)
     with_empty["input_mask"] = np.int32([[1] * 23, [0] * 23])
     answering = AnsweringEncoder(encoder, precision, ("sequence_output",))
     expected = [answers(answering, batch)["sequence_output"] for batch in (inputs, with_empty)]
-    monkeypatch.setattr(self_attention, "_QUERIES", 4)
+    monkeypatch.setattr(self_attention, "_QUERIES_AT_ONCE", 4)
     monkeypatch.setattr(real_tokens, "LONG", 22)
     for batch, wanted in zip((inputs, with_empty), expected, strict=True):
         np.testing.assert_allclose(answers(answering, batch)["sequence_output"], wanted, atol=atol)

@@ -189,8 +189,9 @@ def test_a_run_with_next_sentence_refuses_records_of_another_pairing(
 ):
     other = request.getfixturevalue(f"{records}_records") / "heldout"
     refused = f"heldout is made for the task {made_for}, but .*'pretraining' needs .*pairing=sentence_pairs"
-    with pytest.raises(ValueError, match=refused):
-        evaluate(pretraining_run, input_dir=other)
+    if records == "order":  # of records without pairs an evaluation reads the masked LM
+        with pytest.raises(ValueError, match=refused):
+            evaluate(pretraining_run, input_dir=other)
     with pytest.raises(ValueError, match=refused):
         pretrain(CONFIG, tmp_path / "run", records_dir / "train", other)
     assert not (tmp_path / "run").exists()
