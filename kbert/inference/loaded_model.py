@@ -635,8 +635,9 @@ def loaded_run(run: RunDirectory, which: str | int | None, precision: str = "flo
     folder = run.checkpoint(which)
     task = run.task(folder)
     longest, encoder = run.details["max_seq_length"], run.config.encoder
-    if isinstance(run.details.get("trained_positions"), list):  # a phase may be to come
-        warn_of_positions(run.path, encoder, run.trained_positions(folder), task.row_length(longest))
+    trained = run.trained_positions(folder)
+    if trained != run.trained_positions(None):  # a phase of longer texts is to come
+        warn_of_positions(run.path, encoder, trained, task.row_length(longest))
 
     def read():
         folder, task, model = run.load_checkpoint(which)
