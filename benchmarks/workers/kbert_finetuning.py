@@ -42,8 +42,9 @@ def wait_for_turns(turns):
         if not turns.next_step():
             raise SystemExit
         sums = run.__get__(step, TrainStep)(batches, num_steps)
-        loss, examples = (float(value) for value in sums["loss"])
-        turns.end_step(examples=examples, loss=loss / examples)
+        loss, weight = (float(value) for value in sums["loss"])
+        # A loss counts words or rows; a batch is measured by its examples.
+        turns.end_step(examples=float(sums["step_work"][0][0]), loss=loss / weight)
         return sums
 
     TrainStep.run = run_in_turn
