@@ -27,7 +27,7 @@ def evaluate(
     run_dir: Union[str, os.PathLike, "RunDirectory", "LoadedModel"],
     eval_file: LabelledData = None,
     input_dir: str | os.PathLike | None = None,
-    batch_size: Annotated[int, Bounds(1)] = 64,
+    batch_size: Annotated[int, Bounds(1)] | None = None,
     checkpoint: str | int | None = None,
     predictions_dir: str | os.PathLike | None = None,
     keep_chosen: bool = False,
@@ -47,9 +47,10 @@ def evaluate(
       eval_file: labelled file, for a fine-tuned model. In Python also data in memory, as for
         `kbert.finetune`, in columns of the same names. Give either this or `input_dir`.
       input_dir: folder of records, for a pretraining or a fine-tuned run.
-      batch_size: examples at a time.
+      batch_size: examples at a time, 64 if not given; or the `eval_batch_size` of a run whose loss takes the
+        texts of a batch together.
       predictions_dir: folder for the predictions on `eval_file`, in the files of the task. Question answering
-        writes predictions.json, nbest_predictions.json and null_odds.json.
+        writes predictions.json and nbest_predictions.json, with no-answers also null_odds.json.
       keep_chosen: keep the temperature and the thresholds that are best for `eval_file` with the run: all its
         later predictions use them.
       split: dev: `eval_file` is the training file; only the examples that dev_split held out are taken.

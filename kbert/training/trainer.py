@@ -132,18 +132,17 @@ def train(task: Task, config: TrainingConfig, plan: Plan, run: RunDirectory, str
         but none can be read, or when the texts of a batch do not fit into `packed_rows`.
     """
     gc.collect()  # a trainer holds itself, and would keep its weights and moments beside those of this one
-    fits = naming_full_memory("the training", _smaller_steps(task))
+    fits = naming_full_memory("the training", _smaller_steps(task, config))
     with StopSignal().listening() as stop, raising_own_errors(), _own_random_numbers(), fits:
         return Trainer(task, config, plan, run, strategy, stop).run_phases()
 
 
-def _smaller_steps(task):
+def _smaller_steps(task, config):
     """What makes the steps of a training smaller, of which the first settings may change when it goes on."""
-    settings = ["more gradient_accumulation_steps"] * (not task.coupled) + ["recompute_activations=true"]
-    return (
-        f"the same run goes on with {' or '.join(settings)} (--override); another one may have a smaller "
-        "train_batch_size or shorter sequences (docs/runs.md)"
-    )
+    settings = ["more gradient_accumulation_steps"] * (not task.coupled)
+    settings += ["recompute_activations=true"] * (not getattr(config, "freeze_encoder", False))
+    goes_on = f"the same run goes on with {' or '.join(settings)} (--override); " if settings else ""
+    return f"{goes_on}another one may have a smaller train_batch_size or shorter sequences (docs/runs.md)"
 
 
 def _is_no_warning(record):
@@ -340,7 +339,7 @@ class Trainer:
         learning_rate = None
         if self._schedule.seconds_left() is not None:  # by the clock, which goes on now
             learning_rate = self._learning_rate(tf.constant(state.step - 1))
-        self._schedule.tick()
+        self._schedule.tick(steps)
 
         ended = self._has_ended()
         if ended or state.step % config.log_every_steps == 0:
@@ -374,6 +373,12 @@ class Trainer:
             "%d steps have read each of the %d rows of the training %.3g times",
             steps, rows, steps * self._phase.config.train_batch_size / rows,
         )  # fmt: skip
+        if steps == 1 and not left and self._config.optimizer.budget_warmup_proportion:
+            logging.warning(
+                "the time was over after one step, whose learning rate is 0, so nothing was learned: give "
+                "more than optimizer.train_minutes=%g.",
+                self._config.optimizer.train_minutes,
+            )
         if left and not self._best.patience_is_spent:
             logging.warning(
                 "the training took all its steps with %.1f of %g minutes left, so it ended at a learning "
@@ -382,13 +387,13 @@ class Trainer:
             )  # fmt: skip
 
     def _next_num_steps(self):
-        """Steps of the next call: `steps_per_execution`, or fewer if an interval ends before."""
+        """Steps of the next call: `steps_per_execution`, or fewer by an interval or the schedule."""
         step, config = self._state.step, self._config
         intervals = (config.log_every_steps, config.save_checkpoints_steps)
         ends = [self._phase.last_step, *(step // every * every + every for every in intervals)]
         if self._evaluation_step:
             ends.append(self._plan.next_evaluation(step))
-        return min(config.steps_per_execution, *(end - step for end in ends))
+        return self._schedule.limit(min(config.steps_per_execution, *(end - step for end in ends)))
 
     def _description(self, steps):
         first = self._state.step + 1

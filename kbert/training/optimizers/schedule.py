@@ -76,8 +76,12 @@ class Schedule:
     def start(self, state: dict):
         """Called when training begins; `state`: what `state` returned where it continues, else {}."""
 
-    def tick(self):
-        """Called after each call of the training step, each checkpoint and each evaluation."""
+    def tick(self, num_steps: int = 0):
+        """Called after `num_steps` of training in one call, each checkpoint and each evaluation."""
+
+    def limit(self, num_steps: int) -> int:
+        """The steps that may be taken with one learning rate, of `num_steps`."""
+        return num_steps
 
     def seconds_left(self) -> float | None:
         """The seconds until training must end; None if only its steps end it."""

@@ -7,6 +7,8 @@ import tensorflow as tf
 from kbert.config import OptimizerConfig
 from kbert.training.devices.distribution import sum_over_replicas
 
+_SHARE_OF_A_CALL = 0.01
+
 
 class TimeBudget:
     """Linear warm-up and linear decay over wall-clock time; training ends when the time is used up.
@@ -16,8 +18,8 @@ class TimeBudget:
     Source: arXiv 2104.07705 ("How to Train BERT with an Academic Budget"); its code,
     IntelLabs/academic-budget-bert, pretraining/schedules.py, `TimeScheduler` with `LinearCurve`, and its 6 %
     of warm-up. The clock is read after each call of the training step, each checkpoint and each evaluation,
-    so the learning rate does not change within a call. With several processes, the mean of their clocks
-    counts. Create it inside the strategy's scope.
+    so the learning rate does not change within a call, which takes a hundredth of the time at most, or one
+    step. With several processes, the mean of their clocks counts. Create it inside the strategy's scope.
 
     Time counts from `start` and includes everything that training does: compiling, evaluating, saving. A
     resumed training continues from the time that the checkpoint records.
@@ -38,6 +40,7 @@ class TimeBudget:
         self._seconds = 60.0 * config.train_minutes  # type: ignore[operator]  # the config checks that it is set
         self._clock = clock
         self._used = self._used_at_start = self._started = 0.0
+        self._most_steps = 1  # the first call traces and compiles, at the rate of its beginning
         self._strategy = tf.distribute.get_strategy()
         self._share_used = tf.Variable(0.0, trainable=False, name="share_of_time_used")
 
@@ -58,10 +61,17 @@ class TimeBudget:
         self._used_at_start, self._started = float(state.get("seconds_used", 0.0)), self._clock()
         self.tick()
 
-    def tick(self):
-        """Reads the clock."""
-        self._used = self._agreed(self._used_at_start + self._clock() - self._started)
+    def tick(self, num_steps: int = 0):
+        """Reads the clock; `num_steps`: those since the last time."""
+        before, self._used = self._used, self._agreed(self._used_at_start + self._clock() - self._started)
         self._share_used.assign(self._used / self._seconds)
+        if num_steps and self._used > before:
+            seconds_of_a_step = (self._used - before) / num_steps
+            self._most_steps = max(1, int(_SHARE_OF_A_CALL * self._seconds / seconds_of_a_step))
+
+    def limit(self, num_steps: int) -> int:
+        """The steps that may be taken with one learning rate, of `num_steps`."""
+        return min(num_steps, self._most_steps)
 
     def seconds_left(self) -> float:
         """The rest of the budget, as of the last `tick`."""

@@ -85,8 +85,7 @@ def test_all_tasks_are_trained_here(tmp_path):
 def test_an_evaluation_gives_the_numbers_of_the_training(trained, tmp_path):
     training, run, metrics = trained
     data = training.evaluated | {"keep_chosen": False}
-    size = training.config.eval_batch_size  # on which the loss of in-batch negatives depends
-    task, judged = evaluate(run, **data, batch_size=size, html_file=tmp_path / "page.html", html_examples=3)
+    task, judged = evaluate(run, **data, html_file=tmp_path / "page.html", html_examples=3)
     assert task.get_config() == run.task().get_config() and task.best_metric in metrics
     assert judged.keys() >= metrics.keys()
     assert_near(judged, metrics)

@@ -83,6 +83,16 @@ def learning_rate(schedule):
     return float(schedule(tf.constant(7, tf.int64)))
 
 
+def test_a_call_takes_a_hundredth_of_a_budget_at_most():
+    schedule, clock = budget()
+    schedule.start({})
+    assert schedule.limit(10) == 1
+    for seconds, num_steps, most in ((30, 1, 1), (30.5, 1, 2), (30.75, 3, 10), (40, 0, 10), (50, 10, 1)):
+        clock.now = 1000.0 + seconds
+        schedule.tick(num_steps)
+        assert schedule.limit(10) == most, seconds
+
+
 def test_a_budget_follows_the_clock_and_ends_with_it():
     schedule, clock = budget()
     schedule.start({})
