@@ -42,6 +42,7 @@ DELIMITED = tuple(name for name, row_format in FORMATS.items() if row_format.del
 TABLES = {name: row_format.mark for name, row_format in FORMATS.items() if row_format.mark}
 # Refused by their names: read as text, they would only give an error about UTF-8.
 _UNREAD = {*".7z .br .lz4 .lzma .rar .tar .tbz2 .tgz .txz .z .zip".split(), *(f".{name}" for name in TABLES)}
+_ARROW_STREAM = b"\xff\xff\xff\xff"  # how a file begins that `datasets` wrote
 _HEAD = 512  # bytes that are looked at: the first block of a tar archive
 
 _POINTER = ("a pointer of Git LFS, not the file itself", "get the file: git lfs pull")
@@ -110,6 +111,20 @@ def table_by_content(path: str | Path) -> str | None:
     """The format of a table, by its first bytes, unpacked; None for any other file."""
     first = beginning(path, _HEAD)
     return next((name for name, mark in TABLES.items() if first.startswith(mark)), None)
+
+
+def kind_of_rows(file_format: str) -> str:
+    """The format; "delimited" for all of rows of cells between delimiters."""
+    return "delimited" if file_format in DELIMITED else file_format
+
+
+def kind_by_content(path: str | Path) -> str:
+    """As `kind_of_rows`, by the first bytes of a file, unpacked: of no table and no JSON "delimited"."""
+    first = beginning(path, _HEAD)
+    if first.startswith(_ARROW_STREAM):
+        return "arrow"
+    text = first.lstrip(codecs.BOM_UTF8 + codecs.BOM_UTF16).replace(b"\0", b"").lstrip()
+    return table_by_content(path) or ("jsonl" if text[:1] in (b"{", b"[") else "delimited")
 
 
 def require_text_format(path: str | Path, what: str):

@@ -15,8 +15,10 @@ from typing import Any
 from absl import logging
 
 from kbert.config import DatasetConfig
+from kbert.files.file_format import format_by_name, kind_by_content, kind_of_rows
 from kbert.input_pipelines.data_in_memory import column_classes, is_data, read_rows, squad_form
 from kbert.input_pipelines.json_rows import MissingColumn
+from kbert.input_pipelines.tables.table_paths import source_files
 
 _TIMES = (datetime.date, datetime.time)  # a datetime is a date
 # A file, or data in memory: columns (a DataFrame is taken too), or a row each.
@@ -48,10 +50,17 @@ def require_one_batch(source, number: int, batch_size: int):
 
 
 def reading_dataset(path, dataset: DatasetConfig) -> DatasetConfig:
-    """How a file is read: as its dataset says, but for the form, which data in memory have of their own."""
-    if not isinstance(path, DataFile):
-        return dataset
-    return dataclasses.replace(dataset, file_format=None, delimiter=None, encoding=None)
+    """How a file is read: as its dataset says, but for the form, which data in memory have of their own. So
+    have files whose name and beginning say another kind than `file_format`, such as a table."""
+    if isinstance(path, DataFile):
+        return dataclasses.replace(dataset, file_format=None, delimiter=None, encoding=None)
+    if dataset.file_format and not Path(path).is_dir():
+        first = Path(path) if Path(path).exists() else source_files(path)[0]
+        named = format_by_name(first)
+        if named and kind_of_rows(named) != kind_of_rows(dataset.file_format) and first.is_file():
+            if kind_of_rows(named) == kind_by_content(first):
+                return dataclasses.replace(dataset, file_format=None)
+    return dataset
 
 
 @contextlib.contextmanager

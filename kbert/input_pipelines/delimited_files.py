@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
-from kbert.files.file_format import FORMATS
+from kbert.files.file_format import DELIMITED, FORMATS, format_by_name
 from kbert.files.near_names import did_you_mean, nearest_name
 from kbert.files.text_encoding import WINDOWS_FOR, is_misread, likely_encoding, shown_as
 from kbert.files.text_file import Problem, find_encoding, numbered_lines, require_text_file
@@ -26,8 +26,8 @@ _LONGEST_CELL = 1 << 24
 _ENOUGH_ROWS = 10  # all of which have quotation marks around a cell, or blanks behind the delimiters
 _ENOUGH_OF_LINES = 1 << 16
 _AS_CSV = (
-    "To read it with quotes, end its name in .csv, or set --override=dataset.file_format=csv where there is "
-    "a config; its tabs are seen."
+    "To read it with quotes, end its name in .csv, whose tabs are seen, or set "
+    "--override=dataset.file_format=csv and --override='dataset.delimiter=\"\\t\"' where there is a config."
 )
 _SINGLE_MARKS = (
     "CSV has double ones: write the file again with them, pandas.read_csv(OLD, sep=..., "
@@ -171,7 +171,7 @@ def require_columns(
             if any(map(_in_marks, header)):
                 problems.add_hint(
                     "Names of columns stand in quotation marks: CSV reads double ones as such, TSV none; for "
-                    "TSV with quotes set dataset.file_format=csv."
+                    "TSV with quotes set dataset.file_format=csv and dataset.delimiter='\\t'."
                 )
     read = (*columns, *dataset.text_columns, dataset.scores, dataset.label, *label_columns(header, dataset))
     for column in dict.fromkeys(filter(None, read)):
@@ -237,17 +237,18 @@ def find_layout(
     Raises:
       ValueError: for a file without a header line.
     """
-    (first, skipped), usual = _next_line(lines), dataset.delimiter or FORMATS[file_format].delimiter
+    own = FORMATS[file_format].delimiter
+    (first, skipped), usual = _next_line(lines), dataset.delimiter or own
     if mark := _EXCEL_LINE.fullmatch(first.strip("\r\n")):
         (first, blank), usual = _next_line(lines), dataset.delimiter or mark[1]
         skipped += 1 + blank
-    delimiter = _find_delimiter(first, usual, dataset.column_names, wanted)
+    delimiter = _find_delimiter(first, (usual, own, *_DELIMITERS), dataset.column_names, wanted)
+    quoted = file_format == "csv" or delimiter not in (usual, own)
     if delimiter != usual:
         warn_once(
-            f"{path}: {delimiter!r} separates its columns, not {usual!r}; it is read so, as CSV with quotes. "
-            "dataset.delimiter sets it."
+            f"{path}: {delimiter!r} separates its columns, not {usual!r}; it is read so, "
+            f"{'as CSV with' if quoted else 'without'} quotes. dataset.delimiter sets it."
         )
-    quoted = file_format == "csv" or delimiter != usual
     if dataset.column_names:
         return Layout(delimiter, quoted, list(dataset.column_names), [first] if first else [], skipped)
     names = next(_cut([first], delimiter, quoted), [])
@@ -274,9 +275,10 @@ def _next_line(lines) -> tuple[str, int]:
     return "", 0
 
 
-def _find_delimiter(line, usual, column_names, wanted) -> str:
-    """The usual one, unless another fits and this one does not."""
-    cells = {mark: [_bare(cell) for cell in next(_cut([line], mark), [])] for mark in (usual, *_DELIMITERS)}
+def _find_delimiter(line, marks, column_names, wanted) -> str:
+    """The first of the marks, which is the usual one, unless another fits and this one does not."""
+    usual = marks[0]
+    cells = {mark: [_bare(cell) for cell in next(_cut([line], mark), [])] for mark in marks}
     cutting = [mark for mark in cells if len(cells[mark]) > 1]
     if usual in cutting and column_names:
         return usual
@@ -335,12 +337,10 @@ def read_cells(
 
 
 def _without_quotes(layout):
-    tsv = "dataset.file_format=tsv" + f" and dataset.delimiter={layout.delimiter!r}" * (
-        layout.delimiter != "\t"
-    )
     return (
-        f"If the file is written without quoting, and marks are text, set {tsv} where there is a config, or "
-        "end its name in .tsv where tabs separate."
+        "If the file is written without quoting, and marks are text, set dataset.file_format=tsv and "
+        f"dataset.delimiter={layout.delimiter!r} where there is a config, or end its name in .tsv where tabs "
+        "separate."
     )
 
 
@@ -418,7 +418,8 @@ def delimited_records(
             short.append(number)
         else:
             problems.add(_wrong_number(where, cells, header))
-            are_texts = dataset.column_names and not (with_labels or _is_cut(cells))
+            is_named = format_by_name(path) in DELIMITED
+            are_texts = is_named and dataset.column_names and not (with_labels or _is_cut(cells))
             problems.add_hint(TEXTS_ALONE if are_texts else _hint(cells, layout))
             problems.add_hint(
                 f"A carriage return alone ends a row. {_IN_TEXTS}" if problems.split_lines else ""

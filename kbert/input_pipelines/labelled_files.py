@@ -12,7 +12,7 @@ from kbert.config import DatasetConfig
 from kbert.files.file_format import DELIMITED, ENDINGS, TABLES
 from kbert.files.json_values import shown
 from kbert.files.text_file import require_text_file
-from kbert.input_pipelines.data_files import DataFile
+from kbert.input_pipelines.data_files import DataFile, reading_dataset
 from kbert.input_pipelines.delimited_files import (
     delimited_records,
     find_layout,
@@ -220,7 +220,7 @@ def schema_labels(path: str | Path, dataset: DatasetConfig) -> tuple[str, ...]:
     """
     if isinstance(path, DataFile):
         return path.classes.get(dataset.label, ())
-    file_format = find_format(path, dataset.file_format)
+    file_format = find_format(path, reading_dataset(path, dataset).file_format)
     if file_format not in TABLES or not (table := find_table(path, file_format)):
         return ()
     by_file = {file: table_rows.schema_classes(file, file_format) for file in table.files}

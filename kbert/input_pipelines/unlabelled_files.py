@@ -19,11 +19,13 @@ from kbert.config import DatasetConfig
 from kbert.files.file_format import DELIMITED, FORMATS, format_by_name
 from kbert.files.near_names import did_you_mean, near_names
 from kbert.files.text_file import bounded_lines, decoded_lines, read_lines
+from kbert.input_pipelines.data_files import reading_dataset
 from kbert.input_pipelines.data_in_memory import column_names, is_missing, read_rows
 from kbert.input_pipelines.delimited_files import TEXTS_ALONE
 from kbert.input_pipelines.file_problems import MOST_ROWS, FileProblems
 from kbert.input_pipelines.header_rows import names_columns
 from kbert.input_pipelines.json_rows import NotLines, parse_object
+from kbert.input_pipelines.label_names import as_number
 from kbert.input_pipelines.labelled_files import (
     read_first_row,
     read_header,
@@ -59,7 +61,8 @@ _TEXTS_OF_A_LINE = {("text",): 1, _PAIR_INPUTS: 2}
 
 def has_columns(path: str | Path, dataset: DatasetConfig | None = None) -> bool:
     """Whether a file has columns with names, as a table, TSV or CSV. Its format is said by the ending of its
-    name, before that of a compressed one; a name that says none has the `file_format` of the run's dataset.
+    name, before that of a compressed one; a name that says none has the `file_format` of the run's dataset,
+    but for lines with one column where the run's files have several and no header.
     Raises ValueError as `find_format` and `find_compression` do."""
     file_format = find_format(path, _with_own_format(path, dataset).file_format)
     return file_format is not None and FORMATS[file_format].has_header
@@ -128,8 +131,9 @@ def examples_from_columns(
     """The examples of a file that `has_rows`; other columns than those of inputs and `id` are not read.
 
     `text`, `text_pair` and `choices` stand in the columns that the dataset names, else in columns of these
-    names, as all other inputs do. Choices in the dataset's columns begin with its `text_pair`, as in
-    training. A second text without a value is left out of its example, see `with_values`.
+    names, as all other inputs do: all of them where one column would be two inputs. Choices in the dataset's
+    columns begin with its `text_pair`, as in training. A second text without a value is left out of its
+    example, see `with_values`.
 
     Args:
       path: the file; in JSON lines the keys of each row are its columns.
@@ -164,7 +168,7 @@ def _rows_of_columns(path, inputs, dataset, is_whole):
     """(columns, example) of each row. Each file of a table may have other columns, and no others are read
     than those of inputs, unless the row `is_whole`: they may hold what is no text."""
     table = find_table(path, dataset.file_format)
-    advice = _LINES_ADVICE if table or not dataset.file_format else ""
+    advice = _LINES_ADVICE if table or _named_format(path) else ""
     read = []
     for file in table.files if table else (path,):
         header = table_rows.column_names(file, table.file_format) if table else _header(path, dataset, inputs)
@@ -277,15 +281,23 @@ def _with_own_format(path, dataset) -> DatasetConfig:
     """The dataset, whose format is that of the file: None where the name of the file says it. Of a run whose
     files have no header, without the names of its columns where this file has one.
 
-    Files with delimiters of a run that says theirs are read with or without quotes as in the run.
+    Files with delimiters of a run that says theirs, or reads CSV, are read with or without quotes as in the
+    run: a .tsv of a run that says so was written with quotes.
     """
-    dataset = dataset or DatasetConfig()
+    dataset = reading_dataset(path, dataset or DatasetConfig())
     if dataset.file_format is not None:
         named = _named_format(path)
-        if not named:
-            warn_once(_why_so(path, dataset))
-        elif named not in DELIMITED or not dataset.delimiter:
+        if not named and _holds_lines(path, dataset):
             dataset = dataclasses.replace(dataset, file_format=None)
+        elif not named:
+            warn_once(_why_so(path, dataset))
+        elif named != dataset.file_format and {named, dataset.file_format} <= {*DELIMITED}:
+            if dataset.file_format == "csv":
+                dataset = dataclasses.replace(
+                    dataset, delimiter=dataset.delimiter or FORMATS[named].delimiter
+                )
+            elif not dataset.delimiter:
+                dataset = dataclasses.replace(dataset, file_format=None)
     return dataclasses.replace(dataset, column_names=()) if _has_header(path, dataset) else dataset
 
 
@@ -300,6 +312,29 @@ def _has_header(path, dataset):
     warn_once(
         f"{path}: its first row names its columns ({', '.join(map(repr, cells))[:200]}), and it is read so; "
         "the files of the run have no such row (dataset.column_names)."
+    )
+    return True
+
+
+def _holds_lines(path, dataset):
+    """Whether a file whose name says no format has texts in its lines, not the columns of the run, which is
+    said: its first line is no header, lacks the delimiter, and another one that cuts it leaves no label."""
+    names = dataset.column_names
+    if dataset.file_format not in DELIMITED or len(names) < 2 or not Path(path).is_file():
+        return False
+    delimiter = dataset.delimiter or FORMATS[dataset.file_format].delimiter
+    first = next((line for line in _lines(path, dataset) if line.strip()), "")
+    cells = read_first_row(path, dataset) if first and delimiter not in first else []
+    if not cells or names_columns(cells, dataset):
+        return False
+    if len(cells) == len(names):
+        label = dict(zip(names, cells, strict=True)).get(dataset.label)
+        is_label = label in dataset.labels if dataset.labels else as_number(label or "") is not None
+        if label is None or is_label:
+            return False
+    warn_once(
+        f"{path}: each line is a text, as the first is without {delimiter!r}, which separates the columns of "
+        f"the run's files ({', '.join(names)})."
     )
     return True
 
@@ -342,6 +377,19 @@ def _find_columns(header, file, inputs, dataset, advice="") -> dict[str, str | t
     """input -> its column, or its columns, for all that the file has. ValueError where no signature has its
     own."""
     named = {"text": dataset.text, "text_pair": dataset.text_pair, "choices": dataset.choices}
+    columns = _columns_by_names(header, inputs, named)
+    if len({*_names_in(columns)}) < len(_names_in(columns)):  # such as of title and text, without a title
+        columns = _columns_by_names(header, inputs, {})
+    if not any(set(names) <= set(columns) for names in inputs):
+        raise ValueError(
+            f"{file} has the columns {str(header)[:500]}; expected "
+            f"{_expected(inputs, named)}.{_near(header, inputs, named)} Rename its columns.{advice}"
+        )
+    return columns
+
+
+def _columns_by_names(header, inputs, named) -> dict[str, str | tuple[str, ...]]:
+    """input -> what it is `named`, else its own name, for all that the header has."""
     columns: dict[str, str | tuple[str, ...]] = {}
     for name in dict.fromkeys(name for names in inputs for name in names):
         for column in (named.get(name), name):
@@ -349,11 +397,6 @@ def _find_columns(header, file, inputs, dataset, advice="") -> dict[str, str | t
             if column and set(wanted) <= set(header):
                 columns[name] = column
                 break
-    if not any(set(names) <= set(columns) for names in inputs):
-        raise ValueError(
-            f"{file} has the columns {str(header)[:500]}; expected "
-            f"{_expected(inputs, named)}.{_near(header, inputs, named)} Rename its columns.{advice}"
-        )
     return columns
 
 

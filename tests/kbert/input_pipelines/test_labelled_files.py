@@ -123,7 +123,10 @@ def test_quotation_marks_around_all_texts_of_tsv_are_said(write, caplog):
         ('label,text\n1,"good movie\n0,bad movie"\n1,x\n0,y\n', "1 row(s) run over several lines each"),
         ('text,label\r\nok,1\r\n"good movie,1\r\n\r\nfine,0\r\nbad movie",0\r\n', "over lines 3 to 6"),
         ('id;text;label\n1;"good;a\n2;bad";b\n3;x;a\n4;"y;a\n5;z";b\n', "2 row(s)"),
-        ('label\ttext\nham\t"Hi\nspam\tFree\nham\tbye"\nspam\tx\n', "set dataset.file_format=tsv where"),
+        (
+            'label\ttext\nham\t"Hi\nspam\tFree\nham\tbye"\nspam\tx\n',
+            "set dataset.file_format=tsv and dataset.delimiter='\\t' where",
+        ),
         ('text,toxic,rude\n"one,0,1\ntwo",1,0\nthree,0,0\n', "1 row(s)"),
         ('label,text\n1,"good movie,\n0,bad movie",\n1,x,\n0,y,\n', "1 row(s)"),
         ('id,text\n7,"good movie\n8,bad movie"\n9,x\n', "1 row(s)"),  # without labels, as for answers

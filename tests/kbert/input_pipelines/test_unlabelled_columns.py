@@ -1,9 +1,11 @@
 """What is to be answered, from files with named columns."""
 
 import csv
+import dataclasses
 import datetime
 import gzip
 import io
+import json
 import math
 from decimal import Decimal
 from types import SimpleNamespace
@@ -25,12 +27,14 @@ from kbert.input_pipelines.unlabelled_files import (
     examples_from_table,
     examples_of_file,
     has_columns,
+    has_rows,
     read_standard_input,
     rows_and_examples,
     texts_and_pairs,
     with_checked_texts,
 )
 from kbert.tasks import TASKS
+from kbert.tasks.file_columns import check_file
 from kbert.tasks.sequences.choice_files import ChoiceFiles
 from tests.kbert.input_pipelines.tables.written_tables import every_kind, write_parquet
 
@@ -88,6 +92,36 @@ def test_columns_are_those_of_the_run_and_else_those_of_the_inputs(tmp_path):
     lines.write_text('{"text": "a [MASK]", "candidate": ["x"]}\n')
     with pytest.raises(ValueError, match="rename it to 'candidates', or leave it out.$"):
         list(examples_of_file(lines, [("text", "candidates"), ("text",)]))
+
+
+@pytest.mark.parametrize(
+    ("row", "inputs", "example"),
+    [
+        ({"title": "a", "text": "b"}, INPUTS, {"text": "a", "text_pair": "b"}),
+        ({"title": "a", "text": "b", "text_pair": "c"}, INPUTS, {"text": "a", "text_pair": "b"}),
+        ({"text": "b", "text_pair": "c"}, INPUTS[1:], {"text": "b", "text_pair": "c"}),
+        ({"text": "b", "text_pair": "c"}, INPUTS, {"text": "b", "text_pair": "c"}),
+        ({"text": "b", "headline": "a"}, INPUTS, {"text": "b"}),
+    ],
+)
+def test_no_column_is_two_inputs(tmp_path, row, inputs, example):
+    """Of a run whose second text is called `text`, files have their own names where they lack its first."""
+    dataset = DatasetConfig(text="title", text_pair="text")
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(row), encoding="utf-8")
+    assert [*examples_from_columns(path, inputs, dataset)] == [example]
+    path = write_csv(tmp_path / "rows.csv", row, [row.values()])
+    assert [*examples_from_columns(path, inputs, dataset)] == [example]
+    assert count_rows(path, dataset, inputs) == 1
+    table = pa.table({name: [text] for name, text in row.items()})
+    assert examples_from_table(table, inputs, dataset) == [example]
+
+
+def test_a_first_text_of_another_name_is_not_the_second(tmp_path):
+    dataset = DatasetConfig(text="title", text_pair="text")
+    path = write_csv(tmp_path / "rows.csv", ["headline", "text"], ["ab"])
+    with pytest.raises(ValueError, match="expected title and text"):
+        examples_from_columns(path, INPUTS[1:], dataset)
 
 
 def test_a_second_text_that_no_model_of_single_texts_reads_is_said(tmp_path, caplog):
@@ -207,6 +241,35 @@ def test_a_file_without_a_header_has_the_columns_of_the_run(tmp_path):
     why = r"b.tsv (.|\n)*line 1: 1 columns where 2 were expected \(label, text\)(.|\n)*such as .txt"
     with pytest.raises(ValueError, match=why):
         list(examples_from_columns(tmp_path / "b.tsv", INPUTS, dataset))
+
+
+@pytest.mark.parametrize("name", ["films.txt", "films"])
+def test_lines_are_texts_where_the_run_has_columns_without_a_header(tmp_path, name, caplog):
+    """With a number as its label, as in a regression, a row is one."""
+    dataset = DatasetConfig(file_format="tsv", column_names=("label", "text"))
+    path, lines = tmp_path / name, ["a gorgeous, witty film", "well; it, drags", "short"]
+    path.write_text("\n" + "\n".join(lines))
+    assert not has_rows(path, dataset) and not has_columns(path, dataset)
+    assert [*examples_of_file(path, INPUTS[:1], dataset)] == [{"text": text} for text in ("", *lines)]
+    assert [*texts_and_pairs(path, dataset)] == [(text, None) for text in ("", *lines)]
+    assert "each line is a text, as the first is without '\\t'" in caplog.text
+    for content in ("text\n", "text;label\n"):  # a header
+        path.write_text(f"{content}{lines[0]}{content[4:]}")
+        assert [*examples_of_file(path, INPUTS[:1], dataset)][0]["text"].startswith("a gorgeous")
+    labelled = dataclasses.replace(dataset, labels=("ham", "spam"))
+    for known, content, text in (
+        (labelled, "ham,Hello you", "Hello you"),
+        (labelled, "a gorgeous, witty film", lines[0]),
+        (dataset, "3.5,Hello you", "Hello you"),
+    ):
+        path.write_text(content)
+        assert [*examples_of_file(path, INPUTS[:1], known)] == [{"text": text}]
+    path.write_text("ham\ta gorgeous, witty film\n")
+    assert [*examples_of_file(path, INPUTS[:1], dataset)] == [{"text": lines[0]}]
+    path.write_text("ham\tone\na text\n")
+    with pytest.raises(ValueError, match="line 2: 1 columns where 2") as error:
+        [*examples_of_file(path, INPUTS[:1], dataset)]
+    assert "such as .txt" not in str(error.value)
 
 
 def test_lines_keep_their_blanks_which_are_tokens_of_byte_level_bpe(tmp_path):
@@ -454,6 +517,23 @@ def test_a_name_without_a_format_has_that_of_the_run(tmp_path, file_format, capl
     assert list(examples_of_file(other, INPUTS, dataset)) == [{"text": "b"}]  # its name says more
 
 
+def test_the_name_and_the_beginning_of_a_file_say_its_kind(tmp_path):
+    """Above a setting of another kind; labelled files are read as those that are answered."""
+    for name, content in CONTENTS.items():
+        (tmp_path / f"rows.{name}").write_bytes(content)
+    write_parquet(tmp_path / "rows.parquet", pa.table({"body": ["b"], "label": ["ham"]}))
+    (tmp_path / "odd.csv").write_bytes(CONTENTS["jsonl"])  # its setting is right
+    for file_format in ("csv", "tsv", "jsonl", "parquet"):
+        dataset = DatasetConfig(text="body", file_format=file_format)
+        for path in sorted(tmp_path.glob("*.*")):
+            if path.name == "odd.csv" and file_format != "jsonl":
+                continue
+            assert check_file("sequence_classification", path, dataset).num_examples == 1, (path, file_format)
+            assert [example["text"] for example in examples_of_file(path, INPUTS, dataset)] == ["b"]
+    dataset = DatasetConfig(text="body", file_format="tsv")
+    assert check_file("sequence_classification", tmp_path / "rows.parq*", dataset).num_examples == 1
+
+
 def test_a_line_without_a_tab_is_a_text_where_texts_are_answered_beside_pairs(tmp_path, caplog):
     """As a column or an object with a text alone: models of vectors take pairs first."""
     path = tmp_path / "lines.txt"
@@ -529,6 +609,27 @@ def test_tabs_are_read_with_the_quotes_of_the_run(tmp_path):
     path.write_text('text\tlabel\n"a ""b"""\tham\n')
     dataset = DatasetConfig(file_format="csv", delimiter="\t")
     assert list(examples_from_columns(path, INPUTS, dataset)) == [{"text": 'a "b"'}]
+
+
+@pytest.mark.parametrize(
+    ("dataset", "text"),
+    [
+        (DatasetConfig(file_format="csv"), 'a "b"'),  # of a .tsv with quotes, as kbert advises
+        (DatasetConfig(file_format="tsv"), '"a ""b"""'),
+        (DatasetConfig(delimiter=";"), '"a ""b"""'),  # of Excel's .csv
+        (DatasetConfig(), '"a ""b"""'),
+    ],
+)
+def test_quotes_of_a_tsv_file_are_those_of_labelled_ones(tmp_path, dataset, text):
+    path = tmp_path / "a.tsv"
+    path.write_text('text\tlabel\n"a ""b"""\tham\n')
+    assert [row.text for row in read_rows(path, dataset)] == [text]
+    assert [*examples_from_columns(path, INPUTS, dataset)] == [{"text": text}]
+    path.write_text("text\na, b\n")
+    assert [*examples_from_columns(path, INPUTS, dataset)] == [{"text": "a, b"}]
+    bare = dataclasses.replace(dataset, column_names=("label", "text"))
+    path.write_text("ham\ta, b\n")
+    assert [*examples_from_columns(path, INPUTS, bare)] == [{"text": "a, b"}]
 
 
 def test_words_that_a_column_puts_together_to_sentences_are_no_texts(tmp_path):
