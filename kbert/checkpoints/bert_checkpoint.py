@@ -31,8 +31,6 @@ class RecordedTask:
       task_settings: those of the config, which records must have been made with.
       best_metric: the config's; None for that of the task.
       chosen: what an evaluation chose for this checkpoint; None for nothing.
-      drawn: the config's `dev_split`, `dev_split_seed` and `max_train_examples`.
-      trained: how run.json tells the examples again that were trained on, and those that were held out.
     """
 
     task_config: dict
@@ -40,8 +38,6 @@ class RecordedTask:
     task_settings: dict = field(default_factory=dict)
     best_metric: str | None = None
     chosen: Chosen | None = None
-    drawn: dict = field(default_factory=dict)
-    trained: dict = field(default_factory=dict)
 
     @property
     def answering_config(self) -> dict:
@@ -70,6 +66,9 @@ class BertCheckpoint:
       recorded: the settings of the task and the columns of its files; None when the source does not say them.
       converted_from: of a run that was converted and never trained: the format of others that it came in.
       trained_positions: as that of a `RunDirectory`.
+      trained: how run.json tells the examples again that the weights were trained on, those that were held
+        out, and where the training began.
+      drawn: of the config of that training `dev_split`, `dev_split_seed` and `max_train_examples`.
       is_numbered: whether the source names no labels, so that they are 0, 1 ... here.
     """
 
@@ -87,6 +86,8 @@ class BertCheckpoint:
     activation: str | None = None
     converted_from: str | None = None
     trained_positions: int | None = None
+    trained: dict = field(default_factory=dict)
+    drawn: dict = field(default_factory=dict)
     is_numbered: bool = False
 
     @property

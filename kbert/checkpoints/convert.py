@@ -38,7 +38,8 @@ def convert(
       allow_unmatched, do_lower_case: as for `kbert.load`.
       encoder_only: leave out all heads.
       takes_pairs: whether a classifier takes pairs of texts; only runs of kbert record this.
-      max_position_embeddings: a new maximum length; additional positions repeat the trained ones.
+      max_position_embeddings: rows of the new table of positions; additional ones repeat the trained. A model
+        that cuts texts before the end of its table cuts them there still.
       vocab_file: a new vocabulary, of the same casing; new tokens get the mean of the old ones.
       overwrite: replace an earlier conversion in `target`.
       layers: keep only these layers, counted from 0, for example 0,2,5.

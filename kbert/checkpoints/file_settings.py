@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from kbert.checkpoints import HUGGING_FACE
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint, RecordedTask
 from kbert.checkpoints.model_variables import part_name
 from kbert.cli.warn_once import warn_once
@@ -38,7 +39,8 @@ def _with_config(checkpoint, config):
     if config.task != own.name and not _needs_no_more_weights(TASKS[TASKS.require(config.task)], own):
         raise ValueError(
             f"the config is for the task {config.task}, but {checkpoint.source} is "
-            f"a model of {checkpoint.task}; give a config of its task."
+            f"a model of {checkpoint.task}; give a config of its task"
+            f"{_other_meaning(config.task, own) if checkpoint.report.format == HUGGING_FACE else ''}."
         )
     require_read(config.task, config.dataset)
     positions = checkpoint.encoder.max_position_embeddings
@@ -53,8 +55,10 @@ def _with_config(checkpoint, config):
         dataset = dataclasses.replace(dataset, labels=checkpoint.labels)
     settings = task_class.settings_at(task_class.read_settings(config.task_settings), config.max_seq_length)
     task = task_class.from_dataset(dataset, settings)
+    # What makes a score of the output is the checkpoint's, not what the loss of a training would make of it.
+    activation = checkpoint.activation or (getattr(task, "activation", None) and "identity")
     recorded = RecordedTask(
-        task_config=task.with_pooling(checkpoint.pooling).with_activation(checkpoint.activation).get_config(),
+        task_config=task.with_pooling(checkpoint.pooling).with_activation(activation).get_config(),
         dataset=dataset,
         task_settings=config.task_settings,
         best_metric=config.best_metric,
@@ -88,6 +92,14 @@ def _labels(checkpoint, named: tuple[str, ...]) -> tuple[str, ...]:
         f"the config names the labels {list(named)!r:.300}, but {checkpoint.source} has {list(own)!r:.300}; "
         "leave labels out of the config, and write the checkpoint's into the file."
     )
+
+
+def _other_meaning(task, own) -> str:
+    """What to do where a checkpoint of the same class means another task, which its files do not say."""
+    wanted = TASKS[task].checkpoint
+    if not wanted.problem_type or wanted.architecture != own.checkpoint.architecture:
+        return ""
+    return f', or write "problem_type": "{wanted.problem_type}" into its config.json if it is one of {task}'
 
 
 def _needs_no_more_weights(task_class, own) -> bool:

@@ -13,7 +13,7 @@ from kbert.tasks import TASKS
 
 _PAIR = "text_pair"  # the column of second texts where none is recorded
 _DRAWN = ("dev_split", "dev_split_seed", "max_train_examples")
-_TRAINED = ("num_train_examples", "data", "held_out")
+_TRAINED = ("num_train_examples", "data", "held_out", "init_checkpoint", "init_digest")
 
 
 def read_kbert_run(path: Path, do_lower_case: bool | None, report: Report) -> BertCheckpoint:
@@ -69,9 +69,9 @@ def describe_run(run: RunDirectory, folder: Path, report: Report) -> BertCheckpo
             task_settings=getattr(run.config, "task_settings", {}),
             best_metric=run.config.best_metric,
             chosen=read_chosen(run.path, training_checkpoint.parse_step(folder)),
-            drawn={name: getattr(run.config, name) for name in _DRAWN if hasattr(run.config, name)},
-            trained={name: run.details[name] for name in _TRAINED if name in run.details},
         ),
+        trained={name: run.details[name] for name in _TRAINED if name in run.details},
+        drawn={name: getattr(run.config, name) for name in _DRAWN if hasattr(run.config, name)},
     )
 
 
@@ -97,9 +97,9 @@ def with_trained(description: BertCheckpoint, run: RunDirectory, stored: dict, w
 def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, report: Report):
     """Writes a run of 0 steps, which evaluation, prediction, export and --init_checkpoint accept.
 
-    Its task has the settings, the columns and the chosen values that the checkpoint records, and what tells
-    the data again that a run was trained on. Without a record the settings are the defaults, and the columns
-    are called "text", "text_pair" and "label".
+    It has what tells the data again that the weights were trained on; its task has the settings, the columns
+    and the chosen values that the checkpoint records. Without a record the settings are the defaults, and the
+    columns are called "text", "text_pair" and "label".
 
     Args:
       checkpoint: the model. Missing variables get fresh initial values, and run.json lists their names.
@@ -118,7 +118,7 @@ def write_kbert_run(checkpoint: BertCheckpoint, folder: Path, report: Report):
     report.not_in_file.extend((name, "initialised, listed in run.json") for name in checkpoint.missing)
 
     details = {
-        **checkpoint.known_task.trained,
+        **checkpoint.trained,
         **checkpoint.task_record,
         "max_seq_length": checkpoint.max_seq_length,
         "trained_positions": checkpoint.trained_positions,
@@ -164,5 +164,5 @@ def run_config(checkpoint: BertCheckpoint) -> TrainingConfig:
         task_settings=task.task_settings,
         max_seq_length=checkpoint.max_seq_length,
         best_metric=task.best_metric,
-        **task.drawn,
+        **checkpoint.drawn,
     )

@@ -34,6 +34,15 @@ def unmatched_patterns(allow_unmatched: Sequence[str] | str) -> tuple[str, ...]:
     return tuple(part.strip() for part in parts)
 
 
+def require_all_matched(run_path, allow_unmatched: Sequence[str] | str):
+    """Raises ValueError where something is allowed to differ in a run of kbert, in which nothing may."""
+    if allow_unmatched:
+        raise ValueError(
+            f"allow_unmatched={list(unmatched_patterns(allow_unmatched))} is for checkpoints of other "
+            f"libraries, but {run_path} is a run of kbert; leave it out."
+        )
+
+
 @dataclass
 class Report:
     """The report of reading or writing one checkpoint; it is filled in the process.

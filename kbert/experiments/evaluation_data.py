@@ -46,7 +46,7 @@ def evaluation_data(loaded, eval_file, input_dir=None, held_out=False):
     data.require_order()
     data.agreed_dataset(config.dataset)
     data.check_with(task, length, loaded.source, loaded.vocabulary.describe())
-    warn_of_training_data(trained_runs(loaded.run and loaded.run.path), data)
+    _warn_of_training_data(loaded, data)
     return data
 
 
@@ -55,7 +55,7 @@ def labelled_examples(loaded, task, eval_file, max_seq_length: int, held_out) ->
     data = LabelledFile(eval_file, task.files, loaded.training_config.dataset)
     if held_out:
         data = held_out_part(loaded.run, data)
-    warn_of_training_data(trained_runs(loaded.run and loaded.run.path), data)
+    _warn_of_training_data(loaded, data)
     data.check_with(task, max_seq_length, loaded.source, loaded.vocabulary.describe())
     return data
 
@@ -109,6 +109,10 @@ def warn_of_training_data(runs: Iterable[RunDirectory], data):
         return
 
 
+def _warn_of_training_data(loaded, data):
+    warn_of_training_data(trained_runs(loaded.run and loaded.run.path), data)
+
+
 def _is_split(run, data) -> bool:
     """Whether a run was trained on some of the examples, of which `dev_split` held out others."""
     held_out = run.details["held_out"]
@@ -139,7 +143,7 @@ def _pretraining_records(loaded, eval_file, input_dir):
     trained = loaded.run.trained_positions(loaded.checkpoint) if loaded.run else None
     warn_of_positions(loaded.source, loaded.config, trained, records.longest)
     records.check()
-    warn_of_training_data(trained_runs(loaded.run and loaded.run.path), records)
+    _warn_of_training_data(loaded, records)
     return records
 
 

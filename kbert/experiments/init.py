@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kbert.checkpoints import formats
+from kbert.checkpoints.report import require_all_matched
 from kbert.checks import require
 from kbert.config import Devices, DistillationConfig, TrainingConfig
 from kbert.distillation import teacher
 from kbert.runs import run_directory
+from kbert.runs.run_file import holds_run
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from kbert.training.devices.rendezvous import require_free_port
 
@@ -77,6 +79,8 @@ class Init:
         )
         if self.checkpoint and not run_directory.run_to_resume(run_dir):
             formats.require_checkpoint(self.checkpoint)
+            if holds_run(self.checkpoint) and not distillation:  # a teacher may be of another format
+                require_all_matched(self.checkpoint, self.allow_unmatched)
 
     def require_casing(self, vocabulary: BaseVocabulary, owner):
         """Raises ValueError where `do_lower_case` contradicts the vocabulary of a run without a checkpoint.

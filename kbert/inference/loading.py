@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from kbert.checkpoints.formats import LITERT, detect_format, local_path, read_checkpoint
-from kbert.checkpoints.report import unmatched_patterns
+from kbert.checkpoints.report import require_all_matched
 from kbert.checks import with_checked_arguments
 from kbert.cli.commands import export_package
 from kbert.cli.progress import activity
@@ -129,7 +129,7 @@ def open_model(
         )
     else:
         run.require_casing(do_lower_case)
-        _require_all_matched(run, allow_unmatched)
+        require_all_matched(run.path, allow_unmatched)
         run.checkpoint(checkpoint)  # raises an error where there is none
         loaded = loaded_model.loaded_run(run, checkpoint, precision=precision)
     loaded.source = str(source)
@@ -159,12 +159,4 @@ def _require_run(source, needs_run):
         raise ValueError(
             f"{needs_run} is for runs of kbert, but {source} is not a run; convert it first: kbert "
             f"convert --from={source} --to=runs/{Path(source).name}"
-        )
-
-
-def _require_all_matched(run, allow_unmatched):
-    if allow_unmatched:
-        raise ValueError(
-            f"allow_unmatched={list(unmatched_patterns(allow_unmatched))} is for checkpoints of other "
-            f"libraries, but {run.path} is a run of kbert; leave it out."
         )

@@ -49,12 +49,12 @@ def with_positions(checkpoint: BertCheckpoint, max_position_embeddings: int) -> 
     arrays = arrays and resize_positions(arrays, max_position_embeddings)
     longest = checkpoint.max_seq_length
     longest = max_position_embeddings if longest == old_size else min(longest, max_position_embeddings)
+    what, of = ("position table resized", "rows") if arrays else ("longest sequence changed", "tokens")
+    cut = f"; texts are cut at {longest} tokens still" if longest < max_position_embeddings else ""
     return _with_tables(
         checkpoint,
         arrays,
-        f"position table resized from {old_size} to {max_position_embeddings} rows"
-        if arrays
-        else f"longest sequence changed from {old_size} to {max_position_embeddings} tokens",
+        f"{what} from {old_size} to {max_position_embeddings} {of}{cut}",
         encoder=encoder,
         max_seq_length=longest,
         trained_positions=trained,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
+from kbert.checkpoints.bert_config_file import SEVERAL_LABELS
 from kbert.checkpoints.conversion.checks import MASKED_LM_KEYS
 from kbert.checkpoints.conversion.own_keys import (
     CASING,
@@ -63,6 +64,7 @@ _MOST_LABELS = 1_000_000
 _LONGER_FIRST = "round_robin"  # KerasHub's name for BERT's way
 
 # kbert's own keys, in metadata.json: KerasHub writes that file and never reads it.
+_SIGMOID = "sigmoid"
 _ENCODER, _LABELS, _PROBLEM_TYPE = "kbert_encoder", "kbert_labels", "kbert_problem_type"
 _LONGEST_WORD = "kbert_max_input_chars_per_word"
 LONGEST_WORD = 100  # in bytes, fixed in KerasHub's WordPieceTokenizer
@@ -78,6 +80,7 @@ class KerasHubConfig:
       class_name: "BertBackbone", "BertTextClassifier" or "BertMaskedLM".
       task: a key of `kbert.tasks.TASKS`.
       labels: the names of a classifier's outputs.
+      activation: "sigmoid" where its only output goes through one; else None.
       max_seq_length: the preprocessor's length, or the number of positions.
       pooling: how a sentence embedder (BertTextEmbedder) makes one vector of many; None for all others.
       own: the values of kbert's own keys.
@@ -89,6 +92,7 @@ class KerasHubConfig:
     class_name: str
     task: str
     labels: tuple[str, ...]
+    activation: str | None
     max_seq_length: int
     pooling: PoolingConfig | None
     own: OwnKeys
@@ -135,11 +139,13 @@ def parse_preset(folder: Path, report: Report) -> KerasHubConfig:
         _check_task(settings, folder / TASK_FILE, backbone, report)
     encoder = _encoder(backbone, head, metadata, folder)
     labels = _labels(metadata, settings, folder) if head == CLASSIFICATION else ()
+    is_sigmoid = head == CLASSIFICATION and settings.get("activation") == _SIGMOID
     return KerasHubConfig(
         encoder=encoder,
         class_name=class_name,
-        task=_kbert_task(head, labels, metadata, folder / METADATA_FILE),
+        task=_kbert_task(head, labels, is_sigmoid, metadata, folder / METADATA_FILE),
         labels=labels,
+        activation=_SIGMOID if is_sigmoid and len(labels) == 1 else None,
         max_seq_length=_length(folder / PREPROCESSOR_FILE, encoder, report),
         pooling=_pooling(settings, folder / TASK_FILE) if name == "BertTextEmbedder" else None,
         own=own,
@@ -174,7 +180,7 @@ def _check_task(settings, path, backbone, report):
     if _backbone(json_value(settings, "backbone", dict, path, {}), path) != backbone:
         raise ValueError(f"{path} has another backbone than {CONFIG_FILE}; use the files of one preset.")
     activation = json_value(settings, "activation", str, path, "linear")
-    if activation not in ("linear", "softmax"):
+    if activation not in ("linear", "softmax", _SIGMOID):
         report.conflict("activation", f"{path}: the classifier's activation is {shown(activation)}")
 
 
@@ -204,11 +210,11 @@ def _labels(metadata, settings, folder):
     return tuple(labels)
 
 
-def _kbert_task(head, labels, metadata, path):
-    """The key of the model's task in TASKS."""
+def _kbert_task(head, labels, is_sigmoid, metadata, path):
+    """The key of the model's task in TASKS. Outputs that each go through a sigmoid are several labels."""
     if head != CLASSIFICATION:
         return TASKS.find_by_parts({head or POOLER.name})
-    default = "regression" if len(labels) == 1 else None
+    default = "regression" if len(labels) == 1 else SEVERAL_LABELS if is_sigmoid else None
     problem_type = json_value(metadata, _PROBLEM_TYPE, str, path, default)
     known = TASKS.find_by_architecture("BertForSequenceClassification", problem_type)
     if known is None:

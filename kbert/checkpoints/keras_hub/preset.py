@@ -109,6 +109,7 @@ def read_keras_hub(path: Path, do_lower_case: bool | None, report: Report) -> Be
         max_seq_length=preset.max_seq_length,
         report=report,
         pooling=preset.pooling,
+        activation=preset.activation,
     )
 
 

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from kbert.checkpoints.file_settings import with_file_settings
 from kbert.checkpoints.formats import read_checkpoint
 from kbert.checkpoints.model_loading import build_model
 from kbert.config import DatasetConfig, FinetuningConfig
@@ -14,6 +15,7 @@ from kbert.scripts.convert_checkpoint import convert_checkpoint
 from kbert.tasks import TASKS
 from kbert.tasks.question_answering.question_answering import QuestionAnswering
 from tests.conftest import tiny_encoder_config
+from tests.kbert.checkpoints.random_checkpoint import random_checkpoint
 from tests.kbert.runs.written_run import written_run
 
 COLUMNS = DatasetConfig(text="sentence", label="mark")
@@ -149,3 +151,12 @@ def test_a_setting_of_before_hides_no_run(turned_on):
     record = TASKS.to_record(QuestionAnswering(unanswerable=True))
     task_config = record["task_config"] | {"reproduce_run_squad": turned_on}
     assert TASKS.to_record(TASKS.recorded(record | {"task_config": task_config})) == record
+
+
+@pytest.mark.parametrize("own", [None, "identity", "sigmoid"])
+def test_what_makes_a_score_is_said_by_the_checkpoint_not_by_a_config(own):
+    """The loss of a training on negatives makes it a sigmoid; a folder that is a regression has none."""
+    dataset = DatasetConfig(text_pair="text_pair", negatives=("negative",))
+    config = FinetuningConfig(task="sequence_regression", dataset=dataset, max_seq_length=16)
+    checkpoint = dataclasses.replace(random_checkpoint("sequence_regression"), activation=own)
+    assert with_file_settings(checkpoint, config, None).model_task.activation == (own or "identity")

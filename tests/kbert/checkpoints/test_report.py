@@ -6,6 +6,7 @@ import kbert
 from kbert.checkpoints import HUGGING_FACE
 from kbert.checkpoints.report import Report, unmatched_patterns
 from kbert.experiments import finetuning_run
+from kbert.scripts.convert_checkpoint import convert_checkpoint
 from tests.conftest import tiny_finetuning_config
 
 
@@ -30,6 +31,7 @@ def test_anything_else_is_one_sentence(allowed):
 def test_a_training_allows_what_one_text_names(finetuned_run, labelled_files, monkeypatch, tmp_path):
     inits = []
     monkeypatch.setattr(finetuning_run, "run_finetuning", lambda *arguments: inits.append(arguments[3]))
-    start = {"init_checkpoint": finetuned_run.path, "allow_unmatched": "cls.*"}
+    convert_checkpoint(finetuned_run.path, tmp_path / "folder", "hugging_face")
+    start = {"init_checkpoint": tmp_path / "folder", "allow_unmatched": "cls.*"}
     kbert.finetune(tiny_finetuning_config(), tmp_path / "run", labelled_files[0], **start)
     assert inits[0].allow_unmatched == ("cls.*",)

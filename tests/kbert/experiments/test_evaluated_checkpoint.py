@@ -10,11 +10,13 @@ import pytest
 from kbert.config import FinetuningConfig, load_config
 from kbert.experiments import evaluation_run
 from kbert.experiments.evaluation import evaluate
-from kbert.experiments.evaluation_data import evaluation_data
+from kbert.experiments.evaluation_data import evaluation_data, trained_runs, warn_of_training_data
+from kbert.experiments.labelled_file import LabelledFile
 from kbert.files import output_path
 from kbert.inference.loaded_model import loaded_run
 from kbert.runs.run_directory import RunDirectory
 from kbert.scripts.convert_checkpoint import convert_checkpoint
+from kbert.tasks.file_columns import task_files
 from tests.html_checks import read_page
 
 
@@ -55,6 +57,23 @@ def test_an_evaluation_says_that_it_is_of_the_training_file(finetuned_run, label
         caplog.clear()
         evaluate(finetuned_run, file)
         assert ("40 of its 40 examples were trained on" in caplog.text) == says
+
+
+def test_weights_that_were_converted_keep_what_they_were_trained_on(
+    finetuned_run, labelled_files, tmp_path, caplog
+):
+    source = finetuned_run.path
+    for name in ("encoder", "again"):
+        convert_checkpoint(source, tmp_path / name, encoder_only=True)
+        source = tmp_path / name
+        data = LabelledFile(
+            labelled_files[0], task_files(finetuned_run.config.task), finetuned_run.config.dataset
+        )
+        caplog.clear()
+        warn_of_training_data(trained_runs(source), data)
+        assert f"holds the training data of {source}, and 40 of its 40 examples" in caplog.text
+        details = RunDirectory(source).details
+        assert details["init_checkpoint"] == finetuned_run.details["init_checkpoint"]
 
 
 def test_an_evaluation_says_that_it_is_of_the_records_of_the_training(pretraining_run, records_dir, caplog):

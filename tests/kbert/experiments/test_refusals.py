@@ -83,6 +83,9 @@ FINETUNING = {
         UNREAD | {"train_file": {"a": ["rain"], "b": ["sun"]}},
         r"task_settings.lambda_d=0.5 is of the task's own losses",
     ),
+    "other tensors of a run": (
+        {}, {"allow_unmatched": "cls.*"}, r"^allow_unmatched=\['cls.\*'\] is for checkpoints of other",
+    ),
     "a temperature of a number": (
         {"task": "sequence_regression", "distillation": DistillationConfig("teacher", temperature=2.0)},
         UNREAD | {"train_file": {"sentence": ["rain", "sun"], "label": [1, 2]}},

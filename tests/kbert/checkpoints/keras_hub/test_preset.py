@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 from kbert.checkpoints.formats import detect_format, local_path, read_checkpoint, write_checkpoint
+from kbert.checkpoints.keras_hub import config
 from kbert.checkpoints.model_loading import build_model
+from kbert.checkpoints.report import Report
 from kbert.inference.loading import load
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from tests.kbert.checkpoints.foreign_files import SHAPE, TOKENS
@@ -300,7 +302,7 @@ WRONG_SETTINGS = {
         ["'PolicyMap'", "take float"],
     ),
     "a new argument": ("config", {"config": {"rotary": True}}, ["'rotary'", "expected the arguments"]),
-    "a sigmoid": ("task", {"config": {"activation": "sigmoid"}}, ["'sigmoid'", "unmatched=activation"]),
+    "an activation": ("task", {"config": {"activation": "tanh"}}, ["'tanh'", "unmatched=activation"]),
     "another suffix": ("tokenizer", {"config": {"suffix_indicator": "@@"}}, ["suffix_indicator", "@@", "##"]),
     "special tokens": (
         "tokenizer",
@@ -337,6 +339,23 @@ def test_wrong_settings_are_refused_in_one_sentence(preset, tmp_path, case):
     inner = values.get("config", {}) | changes.get("config", {})
     path.write_text(json.dumps(values | changes | {"config": inner}))
     require_refusal(folder, tmp_path / "run", [str(folder), *facts])
+
+
+def test_outputs_that_go_through_a_sigmoid_are_several_labels_or_a_score(preset):
+    folder = preset("BertTextClassifier")
+    path = folder / "task.json"
+    values = json.loads(path.read_text())
+    values["config"]["activation"] = "sigmoid"
+    path.write_text(json.dumps(values))
+    several = read_checkpoint(folder)
+    assert (several.task, several.activation) == ("multi_label_classification", None)
+    assert len(several.labels) == values["config"]["num_classes"] > 1
+    values["config"]["num_classes"] = 1
+    path.write_text(json.dumps(values))
+    metadata = folder / "metadata.json"
+    metadata.write_text(json.dumps({**json.loads(metadata.read_text()), "kbert_labels": ["one"]}))
+    score = config.parse_preset(folder, Report("keras_hub", str(folder)))
+    assert (score.task, score.activation) == ("sequence_regression", "sigmoid")
 
 
 # ------------------------------------------- files that are damaged, reach elsewhere, or grow

@@ -269,10 +269,12 @@ def test_an_empty_text_is_no_negative_and_no_pair(files):
 
 
 @pytest.mark.parametrize("name", ["run_dir", "cross_encoder"])
-def test_no_file_of_a_model_is_replaced(files, tmp_path, name):
+@pytest.mark.parametrize("is_loaded", [False, True])
+def test_no_file_of_a_model_is_replaced(files, tmp_path, name, is_loaded):
     for file in ("run.json", "metrics.jsonl"):
         (tmp_path / file).touch()
-    models = {"run_dir": LetterVectors(), "cross_encoder": None} | {name: tmp_path}
+    model = SimpleNamespace(source=str(tmp_path)) if is_loaded else tmp_path
+    models = {"run_dir": LetterVectors(), "cross_encoder": None} | {name: model}
     with pytest.raises(ValueError, match="metrics.jsonl is the input .* which would be lost"):
         mining.hard_negatives(
             pairs_file=files[0], output_file=tmp_path / "metrics.jsonl", overwrite=True, **models
