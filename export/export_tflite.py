@@ -168,7 +168,7 @@ def _other_files(folder):
 def _warn_of_prompts(pooling):
     """Warns of prompts that an app has to put there, and of those behind which it gets other vectors."""
     skipped = pooling.skipped_tokens()
-    others = [name for name in pooling.prompts if pooling.skipped_tokens(name) != skipped]
+    others = [name for name in pooling.text_prompts if pooling.skipped_tokens(name) != skipped]
     if others:
         logging.warning(
             "behind %s the file gives other vectors than the model: %d tokens at the beginning of each text "

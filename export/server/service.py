@@ -1,5 +1,6 @@
 """What both APIs ask: named tensors, vectors of texts, tokens of a text."""
 
+import itertools
 import threading
 import time
 from collections.abc import Callable
@@ -199,15 +200,34 @@ class Service:
         return outputs
 
     def pieces(self, request: Request, texts: list[str], max_tokens: int | None = None) -> list[list[dict]]:
-        """The tokens of each text: {"id", "text", "special"}; a literal `[MASK]` is text like any other.
-        Arguments as for `embed`."""
+        """The tokens of each text: {"id", "text", "special", "start", "stop"}; a literal `[MASK]` is text.
+
+        The last two are code points of the text, None for special tokens, and for all where a row does not
+        begin with the first tokens of its text. Arguments as for `embed`.
+        """
         rows = self._whole_rows(request, texts, True, max_tokens, _NAME_TEXT)
-        vocabulary = self.model.text_inputs.vocabulary
-        special = {vocabulary.cls_id, vocabulary.sep_id}
+        inputs = self.model.text_inputs
+        read = inputs.tokenizer.with_offsets(tf.constant(self.checked(texts).tolist()))
+        tokens, special = inputs.vocabulary.tokens, {inputs.vocabulary.cls_id, inputs.vocabulary.sep_id}
+
+        def pieces_of_row(ids, whole, starts, stops):
+            own = [index for index in ids if index not in special]
+            is_beginning = own == whole[: len(own)]
+            spans = zip(starts, stops, strict=True) if is_beginning else itertools.repeat((None, None))
+            for index in ids:
+                start, stop = (None, None) if index in special else next(spans)
+                yield {
+                    "id": index, "text": tokens[index], "special": index in special,
+                    "start": start, "stop": stop,
+                }  # fmt: skip
+
         return [
-            [{"id": i, "text": vocabulary.tokens[i], "special": i in special} for i in ids[: int(mask.sum())]]
-            for ids, mask in zip(rows["input_ids"].tolist(), rows["input_mask"], strict=True)
-        ]
+            [*pieces_of_row(ids[: int(mask.sum())], *parts)]
+            for ids, mask, *parts in zip(
+                rows["input_ids"].tolist(), rows["input_mask"],
+                *(part.to_list() for part in (read.ids, read.starts, read.ends)), strict=True,
+            )
+        ]  # fmt: skip
 
     def checked(self, texts: list[str]) -> np.ndarray:
         """Texts of one request, checked, as bytes."""

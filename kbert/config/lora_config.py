@@ -49,13 +49,6 @@ class LoraConfig:
         """What x A B is multiplied by."""
         return self.alpha / self.rank
 
-    def sizes(self, hidden_size: int, intermediate_size: int) -> dict[str, tuple[int, int]]:
-        """(inputs, outputs) of each target, in the order in which they are computed."""
-        sizes = dict.fromkeys(LORA_TARGETS, (hidden_size, hidden_size))
-        sizes["feed_forward_intermediate"] = hidden_size, intermediate_size
-        sizes["feed_forward_output"] = intermediate_size, hidden_size
-        return {name: size for name, size in sizes.items() if name in self.targets}
-
 
 def is_adapter(name: str) -> bool:
     """Whether a variable of this name belongs to an adapter."""

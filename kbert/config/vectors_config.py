@@ -117,6 +117,17 @@ class VectorsConfig:
         return chosen
 
     @property
+    def text_prompts(self) -> dict[str, str]:
+        """What stands before a text, by each name that it may be asked by: a task without a prompt has an
+        empty one where the other has its own."""
+        chosen = filter(None, map(self._choose, TEXT_TASKS))
+        return {**self.prompts, **{name: "" for name in chosen if name not in self.prompts}}
+
+    def skipped_tokens(self, name: str | None = None) -> int:
+        """How many tokens of a text behind this prompt, or the default one, do not count."""
+        return 0
+
+    @property
     def prompts_of_tasks(self) -> dict[str, str]:
         """What stands before a query, a document, and any other text ("text")."""
         return {task: self.prompt(self._choose(task)) for task in TEXT_TASKS} | {"text": self.prompt()}

@@ -30,7 +30,7 @@ def compute_attention(model: LoadedModel, text: str, text_pair: str | None = Non
     does not change.
 
     Args:
-      model: a `LoadedModel`; texts are cut to its `max_seq_length`, with a warning, whatever it answers by.
+      model: a `LoadedModel`; texts are cut to its `max_seq_length`, with a warning, as by its `inputs`.
       text: the text. A literal `[MASK]` in it is the mask token.
       text_pair: the second text, or None.
 

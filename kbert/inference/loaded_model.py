@@ -392,7 +392,7 @@ class LoadedModel(TextAnswers):
         """Writes LiteRT (.tflite) files for phones, as `kbert export-litert` does.
 
         Args:
-          output_dir: the folder of the files, which must not exist.
+          output_dir: the folder of the files: a new or an empty one, or with `overwrite` an earlier export.
           quantizations: one or more of "float32", "float16", "dynamic_int8".
           **arguments: others of `export_tflite`, such as `max_seq_lengths`, `eval_file` or `overwrite`.
 

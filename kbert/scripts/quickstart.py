@@ -20,11 +20,15 @@ from pathlib import Path
 from kbert.checkpoints import formats
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
+from kbert.config import FinetuningConfig, load_config
 from kbert.extras import require
 from kbert.files.output_path import require_local
+from kbert.input_pipelines.json_rows import MissingColumn
 from kbert.input_pipelines.tables.table_paths import source_files
 from kbert.quickstart import from_text
 from kbert.quickstart.recipe import run_recipe
+from kbert.shipped_configs import configs_directory
+from kbert.tasks.file_columns import check_file
 
 
 def run_quickstart(
@@ -35,23 +39,33 @@ def run_quickstart(
     """Runs every stage.
 
     Args:
-      output_dir: the folder for all results.
+      output_dir: the folder for all results; an earlier quickstart in it is removed.
       init_checkpoint: a folder or name of an encoder to fine-tune instead.
       train_file: with `init_checkpoint`: your labelled texts, a CSV, TSV or JSONL file with columns text and
         label. A fifth of them is held out.
     """
-    for extra in ("litert", "serve"):
-        require(extra, "kbert quickstart")
     require_local(output_dir)
     output_dir = Path(output_dir)
     if init_checkpoint:
         formats.require_checkpoint(init_checkpoint)
         inputs = [Path(init_checkpoint), *(source_files(train_file) if train_file else ())]
+        if train_file:  # before an earlier quickstart is removed
+            _require_readable(train_file)
         run_recipe("from_pretrained.sh", output_dir, inputs, **encoder_and_data(init_checkpoint, train_file))
     elif train_file:
         raise ValueError("--train_file goes with --init_checkpoint, the encoder to fine-tune; give both.")
     else:
+        for extra in ("litert", "serve"):
+            require(extra, "kbert quickstart")
         from_text.quickstart(output_dir)
+
+
+def _require_readable(train_file):
+    config = load_config(FinetuningConfig, configs_directory() / "finetuning" / "quickstart_pretrained.toml")
+    try:
+        check_file(config.task, train_file, config.dataset)
+    except MissingColumn as error:
+        raise ValueError(f"{error.what} Rename its columns to text and label.") from None
 
 
 def encoder_and_data(init_checkpoint: str, train_file: str | None) -> dict[str, str]:

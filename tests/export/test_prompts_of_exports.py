@@ -1,5 +1,6 @@
 """Exports of models whose prompts have to be named: what they say, and where programs find the prompts."""
 
+import dataclasses
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +12,7 @@ from kbert.cli.warn_once import warn_once
 from kbert.config.pooling_config import PoolingConfig
 from kbert.config.token_vectors_config import TokenVectorsConfig
 from kbert.tasks import TASKS
+from kbert.tasks.similarity.prompts import other_prompts
 from tests.kbert.inference.random_model import random_task_model
 
 NAMED = {"query": "q: ", "document": ""}
@@ -88,6 +90,23 @@ def test_files_for_phones_say_where_other_tokens_do_not_count(default, said, cap
     )
     export_tflite._warn_of_prompts(pooling)
     assert f"{said} the file gives other vectors" in caplog.text
+    if default:  # an older folder, in which documents have no prompt, says as much
+        caplog.clear()
+        export_tflite._warn_of_prompts(dataclasses.replace(pooling, prompts={"query": "q: "}))
+        assert f"{said} the file gives other vectors" in caplog.text
+
+
+@pytest.mark.parametrize("includes", [True, False])
+def test_a_task_without_a_prompt_beside_a_default_has_its_own_signature(includes):
+    pooling = PoolingConfig(
+        prompts={"query": "q: "}, default_prompt_name="query", include_prompt=includes,
+        prompt_lengths={} if includes else {"query": 3},
+    )  # fmt: skip
+    written = dataclasses.replace(pooling, prompts=NAMED)
+    assert other_prompts(pooling) == other_prompts(written) == ["document"]
+    assert (
+        other_prompts(dataclasses.replace(pooling, prompts={"own": "o: "}, default_prompt_name="own")) == []
+    )
 
 
 @pytest.mark.parametrize(("task", "is_said"), [(None, True), ("document", False)])

@@ -46,7 +46,10 @@ def add_serving_paths(app: FastAPI, service: Service) -> None:
         check_model(model, name, version)
         ok = {"error_code": "OK", "error_message": ""}
         state = {"version": str(model.version), "state": "AVAILABLE", "status": ok}
-        return json_answer({"model_version_status": [state]} | described(model))
+        # "ready" is what a client of KServe's first protocol asks for.
+        return json_answer(
+            {"model_version_status": [state], "ready": not service.is_stopping} | described(model)
+        )
 
 
 def predicted(service: Service, own: Request, document: dict) -> Response:

@@ -28,6 +28,7 @@ from kbert.files.compression import find_opener
 from kbert.files.file_format import format_by_name
 from kbert.files.output_path import check_output_file, require_local, require_parent_folder
 from kbert.files.whole_file import whole_file
+from kbert.inference import loading
 from kbert.input_pipelines.json_rows import MissingColumn
 from kbert.input_pipelines.labelled_files import LabelledText, stream_examples, text_cell
 from kbert.input_pipelines.labels import NEGATIVE_COLUMN, PAIR_LABELS
@@ -113,7 +114,7 @@ def hard_negatives(
     if format_by_name(Path(output_file)) != "jsonl":
         raise ValueError(f"output_file={output_file} must end in .jsonl or .jsonl.gz: it holds JSON lines.")
     output_file, read = Path(output_file), [Path(path) for path in (pairs_file, corpus_file) if path]
-    models = [model for model in (run_dir, cross_encoder) if isinstance(model, str | os.PathLike)]
+    models = map(loading.model_path, filter(None, (run_dir, cross_encoder)))
     kept = itertools.chain.from_iterable(map(formats.kept_files, models))
     check_output_file(output_file, [*read, *kept], overwrite)
     require_parent_folder(output_file)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kbert.config.pooling_config import PoolingConfig
+from kbert.config.vectors_config import VectorsConfig
 from kbert.late_tensorflow import tf
 from kbert.layers import sequence_pooling
 from kbert.tasks.signatures.signature import Signature, row_signatures
@@ -67,13 +68,13 @@ def vector_signatures(
     return signatures
 
 
-def other_prompts(pooling: PoolingConfig) -> list[str]:
+def other_prompts(pooling: VectorsConfig) -> list[str]:
     """The names of the prompts that a text cannot have by "serving_default": other ones than the default
     prompt, where there is one; and those behind which other tokens count."""
     default, skipped = pooling.prompt(), pooling.skipped_tokens()
     return [
         name
-        for name, prompt in pooling.prompts.items()
+        for name, prompt in pooling.text_prompts.items()
         if (default and prompt != default) or pooling.skipped_tokens(name) != skipped
     ]
 

@@ -6,7 +6,7 @@ from kbert.late_tensorflow import tf
 from kbert.tasks.file_columns import signature_inputs
 from kbert.tasks.serving import Serving
 from kbert.tasks.signatures.signature import row_signatures
-from kbert.tasks.similarity.prompts import PromptedInputs
+from kbert.tasks.similarity.prompts import PromptedInputs, other_prompts
 from kbert.tasks.similarity.vectors import text_embeddings
 
 INDICES, WEIGHTS = "indices", "weights"
@@ -34,10 +34,11 @@ class SparseServing(Serving):
         def behind(prompt):
             return row_signatures(("text",), largest, model, PromptedInputs(text_inputs, prompt))
 
-        signatures, default = behind(pooling.prompt()), pooling.prompt()
-        others = {name: prompt for name, prompt in pooling.prompts.items() if default and prompt != default}
-        named = {f"prompt_{name}": behind(prompt)["serving_default"] for name, prompt in others.items()}
-        return signatures | named
+        named = {
+            f"prompt_{name}": behind(pooling.prompt(name))["serving_default"]
+            for name in other_prompts(pooling)
+        }
+        return behind(pooling.prompt()) | named
 
     def compared(self, outputs, vocab_size):
         """The vectors, float32 (batch, vocab_size): words of nearly the same weight may change places. A word

@@ -205,6 +205,23 @@ def test_tokens_are_those_of_the_tokenizer(vectors):
     assert [piece["special"] for piece in pieces] == [True, *[False] * (len(ids) - 2), True]
 
 
+def test_tokens_say_where_they_stand_also_in_a_text_that_is_cut(vectors):
+    """In characters, as in text-embeddings-inference: clients cut long texts there."""
+    asked, loaded = vectors
+    text = "Play, the 😀 jump " + "walk " * 60
+    status, (pieces,) = asked.post("/tokenize", {"inputs": text})
+    assert status == 200 and len(pieces) == loaded.max_seq_length
+    assert all(pieces[index]["start"] is pieces[index]["stop"] is None for index in (0, -1))
+    ends = 0
+    for piece in pieces[1:-1]:
+        own = text[piece["start"] : piece["stop"]]
+        assert ends <= piece["start"] < piece["stop"] and own == own.strip()
+        assert piece["text"] in ("[UNK]", own.lower(), f"##{own.lower()}")
+        ends = piece["stop"]
+    (rest,) = asked.post("/tokenize", {"inputs": text[pieces[3]["start"] :]})[1]
+    assert [piece["id"] for piece in rest[1:4]] == [piece["id"] for piece in pieces[3:6]]
+
+
 def test_tokens_have_the_prompt_that_vectors_have(vectors, monkeypatch):
     """As in text-embeddings-inference."""
     asked, loaded = vectors

@@ -12,7 +12,7 @@ from kbert.config import FinetuningConfig, load_config
 from kbert.files.folder_lock import lock_folder
 from kbert.quickstart import recipe
 from kbert.quickstart.recipe import parse_recipe, run_recipe, text_folder
-from kbert.scripts.quickstart import encoder_and_data
+from kbert.scripts.quickstart import encoder_and_data, run_quickstart
 from tests.docs.command_checks import faults
 
 RECIPES = ["from_text.sh", "from_pretrained.sh"]
@@ -49,6 +49,17 @@ def test_a_file_of_ones_own_is_trained_and_evaluated_in_two_parts():
     assert {"--init_checkpoint=my encoder", "--override=dev_split=0.2"} < set(training)
     assert "--train_file=my file.csv" in training
     assert {"--eval_file=my file.csv", "--split=dev"} < set(evaluation)
+
+
+def test_a_file_that_cannot_be_read_costs_no_earlier_quickstart(tmp_path, monkeypatch):
+    monkeypatch.setattr("kbert.scripts.quickstart.formats.require_checkpoint", lambda name: None)
+    made = tmp_path / "made"
+    (made / "classifier").mkdir(parents=True)
+    (made / ".kbert_quickstart").touch()
+    (tmp_path / "rows.csv").write_text("review,stars\ngood,5\n")
+    with pytest.raises(ValueError, match=r"has no column 'text'(.|\n)*Rename its columns to text and label"):
+        run_quickstart(made, "encoder", str(tmp_path / "rows.csv"))
+    assert (made / "classifier").is_dir()
 
 
 def test_pretraining_sees_every_position_of_the_classifier():

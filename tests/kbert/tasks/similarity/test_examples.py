@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig, DistillationConfig, FinetuningConfig
 from kbert.config.pooling_config import PoolingConfig
 from kbert.input_pipelines.distinct_batches import DistinctBatches
@@ -256,6 +257,7 @@ def test_a_teachers_shares_are_said_and_its_own_numbers_are_not(caplog):
 
 
 def test_prompts_that_stand_in_the_texts_are_said(caplog):
+    warn_once.cache_clear()
     inputs, prompts = TextInputs(small_corpus.vocabulary(), 8), {"query": "query: ", "document": ""}
     task = MultipleNegativesRanking({"prompts": prompts})
     task.examples_to_features(few(4), inputs)
