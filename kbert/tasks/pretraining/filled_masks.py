@@ -51,8 +51,9 @@ def candidate_probabilities(model, text_inputs: "inputs_of_texts.TextInputs", te
 
     A candidate of k pieces is asked for with k masks in the place of the one. Its probability is the
     geometric mean of the probabilities of its pieces, each at its own mask: e to the mean of their
-    logarithms. For a candidate of one piece that is the probability of `best_tokens`. Byte-level BPE and
-    SentencePiece put a blank before it if white space stands before the mask.
+    logarithms. For a candidate of one piece that is the probability of `best_tokens`, also for a token of
+    WordPiece that begins with ##. Byte-level BPE and SentencePiece put a blank before it if white space
+    stands before the mask.
 
     Args:
       model, text_inputs: as for `best_tokens`.
@@ -118,7 +119,8 @@ class _MaskedTexts(NamedTuple):
 def _masked_texts(text_inputs, text, candidates) -> _MaskedTexts:
     tokenizer, number = text_inputs.tokenizer, tf.shape(candidates)[1]
     behind_space = tf.repeat(tokenizer.have_space_before_masks(text), number)
-    pieces = tokenizer.tokenize_words(tf.reshape(candidates, [-1]), behind_space)
+    words = tf.reshape(candidates, [-1])
+    pieces = _with_marked_tokens(tokenizer.tokenize_words(words, behind_space), words, text_inputs.vocabulary)
     # Every number of pieces is a text of its own: without a bound a small request takes all memory.
     too_long = pieces.row_lengths() > _MOST_PIECES
     pieces = pieces[:, :_MOST_PIECES]
@@ -134,6 +136,22 @@ def _masked_texts(text_inputs, text, candidates) -> _MaskedTexts:
     repeated = tf.repeat(tokens.flat_values, counts)
     row_lengths = tf.reduce_sum(tokens.with_flat_values(counts), axis=1)
     return _MaskedTexts(tf.RaggedTensor.from_row_lengths(repeated, row_lengths), pieces, rows, too_long)
+
+
+def _with_marked_tokens(pieces, words, vocabulary: BaseVocabulary):
+    """The pieces of words, of which one that begins with ## is a token of WordPiece, or unknown."""
+    if vocabulary.kind != "wordpiece":
+        return pieces
+    ids = [index for index, token in enumerate(vocabulary.tokens) if vocabulary.continues_word(token)]
+    tokens = tf.constant([vocabulary.tokens[index] for index in ids], tf.string)
+    rows = tf.where(tf.strings.regex_full_match(words, "##.+"))
+    are_tokens = tf.equal(tf.gather_nd(words, rows)[:, tf.newaxis], tokens)
+    best = tf.reduce_max(tf.where(are_tokens, tf.constant(ids, tf.int32), -1), axis=1)
+    best = tf.where(best < 0, tf.cast(vocabulary.unk_id, tf.int32), best)
+    own = tf.tensor_scatter_nd_update(tf.fill(tf.shape(words), -1), rows, best)
+    others = pieces.with_flat_values(tf.gather(own, pieces.value_rowids()) < 0)
+    marked = tf.RaggedTensor.from_row_lengths(best, tf.cast(own >= 0, tf.int64))
+    return tf.concat([marked, tf.ragged.boolean_mask(pieces, others)], axis=1)
 
 
 def _logits(model, inputs, vocabulary):

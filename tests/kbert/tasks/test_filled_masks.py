@@ -4,8 +4,10 @@ import numpy as np
 import tensorflow as tf
 
 from kbert.tasks.pretraining.filled_masks import best_tokens, candidate_probabilities
+from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
 from kbert.tokenization.text_inputs import TextInputs
+from kbert.tokenization.vocabulary import Vocabulary
 from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary, sentencepiece_model
 
 VOCABULARY = bpe_vocabulary([("h", "e"), ("Ġ", "t"), ("Ġt", "he"), ("t", "he"), ("i", "n")])
@@ -44,6 +46,22 @@ def test_whole_words_where_a_text_begins_have_no_blank():
     # "in" is no word anywhere, as there is no token "Ġin".
     expected = np.exp(LOG_PROBABILITIES[[VOCABULARY.ids["the"], VOCABULARY.ids["Ġthe"]]])
     np.testing.assert_allclose(answer["probabilities"][0, :, 0], expected, rtol=1e-5)
+
+
+def test_a_candidate_may_be_a_token_that_continues_a_word():
+    """As `best_tokens` writes it."""
+    tokens = [*BERT_TOKENS, "#", "walk", "##ing", "ing", "##ed"]
+    words = ["##ing", "ing", "", "##ed", "#", "##zz", "walking"]
+    pieces = [["##ing"], ["ing"], [], ["##ed"], ["#"], [], ["walk", "##ing"]]
+    inputs = TextInputs(Vocabulary(tokens, do_lower_case=True), 24)
+    answer = candidate_probabilities(model, inputs, tf.constant(["walk[MASK]"] * 2), tf.constant([words] * 2))
+    logits = LOGITS[: len(tokens)]
+    for row in range(2):
+        assert answer["num_tokens"][row].numpy().tolist() == [*map(len, pieces)]
+        for probability, own in zip(answer["probabilities"][row].numpy(), pieces, strict=True):
+            mean = np.mean([logits[tokens.index(piece)] for piece in own]) if own else -np.inf
+            expected = np.exp(mean - np.logaddexp.reduce(logits))
+            np.testing.assert_allclose(probability, expected, rtol=1e-5)
 
 
 CHINESE = ("我在北京工作。", "北京很大。", "北京 在 上海 很大", "他们在上海工作 (the house)", "the house")
