@@ -19,6 +19,7 @@ from absl import flags, logging
 from kbert.bounds import Bounds
 from kbert.checkpoints import formats
 from kbert.checkpoints.hugging_face import tokenizer as tokenizer_files
+from kbert.checkpoints.vocabulary_source import read_source
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.files.output_path import check_output_file, check_output_folder, require_free_folder
@@ -39,7 +40,6 @@ from tfrecords_tools.vocabulary.user_defined_tokens import (
     read_tokens,
     unused_slots,
 )
-from tfrecords_tools.vocabulary.vocabulary_source import read_source
 from tfrecords_tools.vocabulary.word_counter import WordCounts, count_words
 from tfrecords_tools.work.worker_pool import WorkerPool, workers_worth
 

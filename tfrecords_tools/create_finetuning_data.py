@@ -18,6 +18,7 @@ from absl import flags, logging
 
 from kbert.bounds import NO_FLAG, Bounds
 from kbert.checkpoints import formats
+from kbert.checkpoints.vocabulary_source import read_source
 from kbert.checks import require_single, with_checked_arguments
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
@@ -36,7 +37,6 @@ from kbert.tokenization import text_inputs
 from kbert.tokenization.unknown_pieces import warn_of_unknown_pieces
 from kbert.tokenization.written_tokens import looked_at, say_written_tokens
 from tfrecords_tools.records import record_statistics, record_writer, statistics_page, tfrecord_files
-from tfrecords_tools.vocabulary.vocabulary_source import read_source
 from tfrecords_tools.work.worker_pool import StoredVocabulary, WorkerPool, byte_batches
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from typing import Literal
 
 from absl import logging
 
+from kbert.checkpoints.vocabulary_source import read_source
 from kbert.checks import with_checked_arguments
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
@@ -33,7 +34,6 @@ from tfrecords_tools.corpus.written_marks import say_written_marks
 from tfrecords_tools.pretraining import pretraining_job, sampling_stage, tokenization_stage, writing_stage
 from tfrecords_tools.pretraining.pretraining_settings import PretrainingSettings
 from tfrecords_tools.records import record_statistics, record_text, record_writer
-from tfrecords_tools.vocabulary.vocabulary_source import read_source
 from tfrecords_tools.work.beam_pool import BeamPool
 from tfrecords_tools.work.worker_pool import WITH_TENSORFLOW, WorkerPool, workers_worth
 

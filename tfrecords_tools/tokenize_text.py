@@ -16,6 +16,7 @@ from itertools import islice
 from typing import Annotated, BinaryIO, Literal
 
 from kbert.bounds import Bounds
+from kbert.checkpoints.vocabulary_source import read_source
 from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import Progress, awaited
@@ -23,7 +24,6 @@ from kbert.files.json_file import json_line, parse_json
 from kbert.files.text_file import bounded_lines, decoded_lines
 from kbert.tokenization.base_vocabulary import BaseVocabulary
 from tfrecords_tools.corpus.first_in_python import first_in_python
-from tfrecords_tools.vocabulary.vocabulary_source import read_source
 
 _BYTES_IN_PYTHON = 1 << 20  # of text that takes Python a second or two; TensorFlow takes longer to load
 

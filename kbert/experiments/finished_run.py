@@ -90,7 +90,7 @@ def with_recorded_init(run_dir, description: dict) -> dict:
 def finished_metrics(run_dir, description: dict) -> dict | None:
     """The metrics of a finished run of the same description; None where there is no such run.
 
-    A checkpoint that was deleted since leaves its runs finished. What a stopped run does not say of its start
+    Checkpoints that were deleted since leave it finished. What a stopped run does not say of its start
     is not compared, with a warning.
 
     Args:
@@ -102,7 +102,7 @@ def finished_metrics(run_dir, description: dict) -> dict | None:
         `allow_unmatched`. It would go on from its own weights, so its scores would be those of another
         description.
     """
-    if not (Path(run_dir) / FILE_NAME).is_file() or not any((Path(run_dir) / "checkpoints").glob("step-*")):
+    if not (Path(run_dir) / FILE_NAME).is_file():
         return None
     try:
         values = read_json_object(Path(run_dir) / FILE_NAME)

@@ -1,5 +1,6 @@
 """The same fine-tuning with several seeds, and mean and deviation of their metrics."""
 
+import contextlib
 import dataclasses
 import inspect
 from pathlib import Path
@@ -10,8 +11,9 @@ from kbert.checks import with_checked_arguments
 from kbert.config import Devices, FinetuningConfig
 from kbert.experiments.finetuning import finetune
 from kbert.experiments.finished_run import describe_run, finished_metrics, with_recorded_init, write_result
+from kbert.files.json_file import read_json_object
 from kbert.files.json_values import shown
-from kbert.reports.seed_summary import summarize_seeds, write_summary
+from kbert.reports.seed_summary import FILE_NAME, summarize_seeds, write_summary
 from kbert.runs.run_file import holds_run
 from kbert.training.devices.cluster import is_multi_worker
 
@@ -50,6 +52,7 @@ def run_seeds(config: FinetuningConfig, run_dir, seeds, **arguments):
     if holds_run(run_dir):
         raise ValueError(f"run_dir={run_dir} holds a single run; choose a new folder for several seeds.")
     configs = [dataclasses.replace(config, seed=seed) for seed in seeds]  # checks every seed now
+    warn_of_replaced_results(run_dir / FILE_NAME, "seeds", seeds)
     metrics = {}
     for number, seeded in enumerate(configs, start=1):
         logging.info("seed %d, run %d of %d", seeded.seed, number, len(seeds))
@@ -57,6 +60,18 @@ def run_seeds(config: FinetuningConfig, run_dir, seeds, **arguments):
     summary = summarize_seeds(metrics)
     write_summary(run_dir, summary)
     return summary
+
+
+def warn_of_replaced_results(summary: Path, key: str, names):
+    """Warns where a summary that is there has results under a key beside those of the names."""
+    earlier: list = []
+    with contextlib.suppress(ValueError, KeyError, TypeError):
+        earlier = [*read_json_object(summary)[key]]
+    if others := [str(name) for name in earlier if name not in names]:
+        logging.warning(
+            "%s has results of %s too, which it loses: name them too, finished runs are not trained again",
+            summary, ", ".join(others),
+        )  # fmt: skip
 
 
 def require_no_settings(arguments: dict, others=frozenset()):

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,12 +13,18 @@ _CODES = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # full, full for this user, 
 
 def full_disk_code(error: BaseException) -> int | None:
     """The error number, if Python or TensorFlow raised `error` because a disk is full; None otherwise."""
+    if isinstance(error, shutil.Error):  # of many files: the text has what each of them met
+        return _code_in(str(error))
     if isinstance(error, OSError):
         return error.errno if error.errno in _CODES else None
     tensorflow = sys.modules.get("tensorflow")
     if tensorflow is None or not isinstance(error, tensorflow.errors.OpError):
         return None
-    return next((code for code in _CODES if os.strerror(code) in str(error.message)), None)
+    return _code_in(str(error.message))
+
+
+def _code_in(text):
+    return next((code for code in _CODES if os.strerror(code) in text), None)
 
 
 @contextmanager

@@ -415,6 +415,11 @@ def _match_columns(header, file, inputs, dataset, advice="", source=None) -> dic
                 f"(dataset.text_pair); its columns are {str(header)[:500]}."
             )
         columns[_BEGINNING] = dataset.text_pair
+    elif "choices" in columns and dataset.choices and dataset.text_pair in header:
+        raise ValueError(
+            f"{file} has {dataset.text_pair!r}, with which every choice of the run begins, beside 'choices', "
+            "which are taken as they are; write it before each of them, and leave the column out."
+        )
     unread = set(header) - set(_names_in(columns))
     _require_no_misspelt(unread, file, inputs, columns)
     if _PAIR_INPUTS[1] in unread and _PAIR_INPUTS[1] not in columns:

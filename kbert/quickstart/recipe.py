@@ -14,6 +14,7 @@ from kbert.cli.progress import activity
 from kbert.files.folder_lock import LOCK_FILE, lock_folder
 from kbert.files.json_values import shown
 from kbert.files.output_path import names_in
+from kbert.files.whole_file import is_temporary
 from kbert.shipped_configs import configs_directory
 
 FOLDER = configs_directory() / "quickstart"
@@ -96,7 +97,8 @@ def _prepared_folder(output_dir, inputs):
         )
     existing = [path for path in inputs if path.exists()]  # the others are names of hubs
     inside = [str(path) for path in existing if path.resolve().is_relative_to(output_dir.resolve())]
-    if others := sorted({*inside, *(names - _own_names())}):
+    foreign = {name for name in names - _own_names() if not is_temporary(name)}  # of a step that was killed
+    if others := sorted({*inside, *foreign}):
         raise ValueError(
             f"--output_dir={output_dir} is an earlier quickstart, which is removed, and {', '.join(others)} "
             "in it would be lost; move that elsewhere, or choose a new folder."

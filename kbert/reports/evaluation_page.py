@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from absl import logging
+
 from kbert.reports.page import write_page
 from kbert.reports.run_charts import quality_charts
 from kbert.reports.run_metrics import RunMetrics
@@ -36,6 +38,7 @@ def write_evaluation_page(
 
     Raises:
       ValueError: when a section holds something that the page cannot show.
+      OSError: when it cannot be written; the log has the metrics then.
     """
     for section in sections:
         if not isinstance(section.content, content.Content):
@@ -43,20 +46,25 @@ def write_evaluation_page(
                 f"a section of a page holds {type(section.content).__name__}; expected one of the kinds of "
                 "kbert.tasks.pages.content."
             )
-    write_page(
-        path,
-        "evaluation.html",
-        title=f"{folder.resolve().name} on {Path(data).name}",
-        metrics=metrics,
-        best=best,
-        step=step,
-        data=Path(data).name,
-        counted=counted or f"{metrics['num_examples']:,} examples",
-        sections=sections,
-        most_bytes=_FOR_EXAMPLES
-        // max(1, sum(isinstance(section.content, content.Cards) for section in sections)),
-        curves=_curves(folder),
-    )
+    try:
+        write_page(
+            path,
+            "evaluation.html",
+            title=f"{folder.resolve().name} on {Path(data).name}",
+            metrics=metrics,
+            best=best,
+            step=step,
+            data=Path(data).name,
+            counted=counted or f"{metrics['num_examples']:,} examples",
+            sections=sections,
+            most_bytes=_FOR_EXAMPLES
+            // max(1, sum(isinstance(section.content, content.Cards) for section in sections)),
+            curves=_curves(folder),
+        )
+    except OSError:  # a full disk loses no metrics
+        numbers = {name: value for name, value in metrics.items() if isinstance(value, int | float)}
+        logging.warning("%s was not written; the metrics are %s", path, numbers)
+        raise
 
 
 def _curves(folder):

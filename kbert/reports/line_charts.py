@@ -67,6 +67,12 @@ class Chart:
             max(lines or (series.point_steps[-1] for series in self.series if len(series.point_steps)))
         )
 
+    @property
+    def ends_together(self) -> bool:
+        """Whether the last values of all its lines and points are of one step."""
+        steps = (own for series in self.series for own in (series.steps, series.point_steps))
+        return len({int(own[-1]) for own in steps if len(own)}) == 1
+
     def readings(self, step: float, reach: float = np.inf) -> list[tuple[Series, str]]:
         """(series, value) of what lies nearest to a step, within half of `reach`; "●" is an evaluation."""
         readings = []

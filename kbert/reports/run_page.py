@@ -20,6 +20,7 @@ from kbert.tasks import TASKS
 from kbert.tasks.pages.content import shortened
 
 PAGE_FILE = "curves.html"
+_LONGEST = 60  # characters of a setting
 _FACTS = {
     "steps": ("step", "{:,}".format),
     "time": ("elapsed_seconds", tqdm.format_interval),
@@ -164,5 +165,8 @@ def _differences(runs):
     for key in dict.fromkeys(key for settings in flat for key in settings if key != "description"):
         values = [setting_text(settings[key]) if key in settings else "–" for settings in flat]
         if len(set(values)) > 1:
-            rows.append([key, *(shortened(value, 60) for value in values)])
+            shown = [shortened(value, _LONGEST) for value in values]
+            if len(set(shown)) < len(set(values)):  # paths of one folder
+                shown = [v if len(v) <= _LONGEST else f"…{v[1 - _LONGEST :]}" for v in values]
+            rows.append([key, *shown])
     return rows

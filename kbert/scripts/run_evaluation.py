@@ -61,10 +61,12 @@ def main():
     else:
         task, metrics = evaluate(**flag_values(evaluate))
         table = text_table(task.report(metrics))
-    if FLAGS.output_file:
-        write_json(json_ready(metrics), FLAGS.output_file)
     shown = plain_metrics(metrics) | chosen_settings(metrics, FLAGS.keep_chosen) | _written_files()
-    print_result(metrics, shown, table)
+    try:
+        if FLAGS.output_file:
+            write_json(json_ready(metrics), FLAGS.output_file)
+    finally:  # a full disk loses no metrics
+        print_result(metrics, shown, table)
 
 
 def _is_retrieval():

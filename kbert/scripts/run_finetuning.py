@@ -10,7 +10,8 @@ r"""Script: a labelled file + a pretrained checkpoint -> the run directory of a 
 
 --init_checkpoint is a run of kbert, a Hugging Face folder or Google's TF1 checkpoint; kbert recognises the
 format by the content. The head of the checkpoint is used too if it matches the task. Without
---init_checkpoint the encoder starts from random weights: give --vocab_file, and an `encoder` in the config.
+--init_checkpoint the encoder starts from random weights: give --vocab_file or --tokenizer, and an `encoder`
+in the config.
 
 --teacher_checkpoint=runs/teacher trains a student: it learns from the predictions of a larger model, by the
 settings in [distillation] of the config (docs/distillation.md).
@@ -24,7 +25,7 @@ from pathlib import Path
 
 from absl import flags
 
-from kbert.checkpoints import google_vocabulary
+from kbert.checkpoints.vocabulary_source import read_source
 from kbert.checks import with_home
 from kbert.cli import script
 from kbert.cli.closing_output import chosen_settings, define_json_flag, plain_metrics, print_result
@@ -58,7 +59,12 @@ def define_flags():
         "NAME=PATH: a further labelled file for evaluation, such as "
         "mismatched=MNLI/dev_mismatched.tsv; its metrics are called mismatched_accuracy and so on.",
     )
-    flags.DEFINE_string("vocab_file", None, "Vocabulary, for a start from random weights.")
+    flags.DEFINE_string("vocab_file", None, "vocab.txt, for a start from random weights.")
+    flags.DEFINE_string(
+        "tokenizer",
+        None,
+        "Instead of --vocab_file: a tokenizer's folder, of any kind, or a model's name.",
+    )
     define_list(
         "seeds",
         [],
@@ -107,16 +113,16 @@ def _named_files(values: list[str]) -> dict[str, str]:
 
 
 def _vocabulary():
-    """The vocabulary of --vocab_file, or None."""
-    for other, owner in (("init_checkpoint", "a checkpoint has its"), ("train_dir", "records have their")):
-        if FLAGS.vocab_file and FLAGS[other].value:
-            raise ValueError(
-                f"--vocab_file and --{other} cannot be combined: {owner} own vocabulary; leave one of them "
-                "out."
-            )
-    if not FLAGS.vocab_file:
+    """The vocabulary of --vocab_file or --tokenizer, or None."""
+    flag = FLAGS.vocab_file and "vocab_file" or FLAGS.tokenizer and "tokenizer"
+    if not flag:
         return None
-    return google_vocabulary.read_vocab_file(FLAGS.vocab_file, FLAGS.do_lower_case)
+    for other, owner in (("init_checkpoint", "a checkpoint has its"), ("train_dir", "records have their")):
+        if FLAGS[other].value:
+            raise ValueError(
+                f"--{flag} and --{other} cannot be combined: {owner} own vocabulary; leave one of them out."
+            )
+    return read_source(FLAGS.vocab_file, FLAGS.tokenizer, FLAGS.do_lower_case)
 
 
 if __name__ == "__main__":

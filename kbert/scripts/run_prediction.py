@@ -201,6 +201,8 @@ def _examples(source, flags, num_texts):
         if not alone:  # its format is that of lines, whatever the run's files had
             dataset = replace(source.dataset or DatasetConfig(), file_format=None)
             examples = with_checked_texts(examples, name, dataset, source.task.files)
+        if _writes_table(flags):
+            examples = with_required_cells(examples, str(flags.output_file))
         return *itertools.tee(examples), None, alone
     path, dataset = flags.input_file, source.dataset
     if _writes_table(flags) and has_columns(path, dataset):  # all of which it repeats

@@ -29,6 +29,15 @@ ROW_SETTINGS = (
 )
 
 
+def warn_of_absent(path, classes: list[str]):
+    """Warns of classes that the schema of a file names, and no row has."""
+    if classes:
+        warn_once(
+            f"{path}: no row has the classes {shown(classes)}, which its schema names; the model has "
+            "them too. For a model without them list the others in dataset.labels."
+        )
+
+
 class Files:
     """A kind of labelled files. It is asked before a task is made, because labels may come from a file.
 
@@ -159,11 +168,7 @@ class TextFiles(Files):
         labels = sorted_labels(itertools.chain(*sets))
         classes = labelled_files.schema_labels(path, dataset) if path and len(labels) > 1 else ()
         if {*labels} <= {*classes} and len({*filter(str.strip, classes)}) == len(classes):
-            if absent := [name for name in classes if name not in labels]:
-                warn_once(
-                    f"{path}: no row has the classes {shown(absent)}, which its schema names; the model has "
-                    "them too. For a model without them list the others in dataset.labels."
-                )
+            warn_of_absent(path, [name for name in classes if name not in labels])
             labels = classes
         return dataclasses.replace(dataset, labels=labels)
 

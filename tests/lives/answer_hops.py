@@ -21,6 +21,7 @@ from export.gate.saved_model_session import SavedModelSession
 from export.litert.requests import QUANTIZATIONS
 from export.server.running import DevelopmentServer
 from kbert.checkpoints import FORMATS
+from kbert.checkpoints.vocabulary_source import read_folder
 from kbert.scripts.convert_checkpoint import convert_checkpoint
 from kbert.tokenization.python.wordpiece_tokenizer import WordPieceTokenizer
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import WORD_START
@@ -37,7 +38,6 @@ from tests.lives.life import Life, ask, comparable
 from tests.peers.folder_answers import folder_answers
 from tests.warm_processes import run_script
 from tfrecords_tools.trim_vocabulary import trim_vocabulary
-from tfrecords_tools.vocabulary.vocabulary_source import read_folder
 
 _ROUGH = 0.2  # of the formats that round on purpose
 _SMOOTH = ("sequence_classification", "multi_label_classification", "multiple_choice")

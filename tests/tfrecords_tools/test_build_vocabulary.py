@@ -8,12 +8,12 @@ from absl.testing import flagsaver
 
 from kbert.checkpoints.hugging_face import hub
 from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
+from kbert.checkpoints.vocabulary_source import read_source
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary, read_pieces
 from tests.kbert.tokenization import reference_tokenizer
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools import build_vocabulary
 from tfrecords_tools.corpus.problems import Problems
-from tfrecords_tools.vocabulary.vocabulary_source import read_source
 from tfrecords_tools.vocabulary.word_counter import WordCounts
 
 TEXT = """The cat sat, and the Café was full.

@@ -12,13 +12,14 @@ from kbert.files.file_format import (
     FORMATS,
     TABLES,
     format_by_name,
+    path_problem,
     require_downloaded,
     require_text_format,
     table_by_content,
 )
 from kbert.files.globs import folders_below, matches
 from kbert.files.json_file import parse_json
-from kbert.files.output_path import each_once
+from kbert.files.output_path import each_once, is_remote
 from kbert.files.text_file import numbered_lines, require_line_feeds
 from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.vocabulary_files import VOCABULARY_FILES
@@ -62,6 +63,8 @@ def input_files(patterns) -> list[Path]:
         folders |= dict.fromkeys(folders_here, pattern)
         if not files and not any(map(_files_below, folders_here)):
             problem = "holds no files" if path.is_dir() else "matches no file"
+            if path.exists() and not path.is_dir() or is_remote(pattern):
+                problem = path_problem(pattern)
             raise ValueError(
                 f"input {str(pattern)!r} {problem}; "
                 "give text files, a folder or a glob such as 'corpus/*.txt'."

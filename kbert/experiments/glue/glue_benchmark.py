@@ -1,6 +1,7 @@
 """GLUE from a checkpoint: all trainings, the table, the submission. Each finished run is done once."""
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,8 +17,8 @@ from kbert.experiments.glue.glue_files import GlueFiles, find_files
 from kbert.experiments.glue.glue_summary import average, summarize_task
 from kbert.experiments.glue.glue_tasks import GLUE_TASKS, glue_tasks
 from kbert.experiments.glue.submission import require_columns_of_texts, write_submission
-from kbert.experiments.seeds import require_no_settings, run_seeds
-from kbert.files.output_path import require_local
+from kbert.experiments.seeds import require_no_settings, run_seeds, warn_of_replaced_results
+from kbert.files.output_path import check_output_file, require_local
 from kbert.files.whole_file import write_json
 from kbert.reports.glue_report import write_page
 from kbert.runs import run_directory
@@ -101,6 +102,9 @@ def run_glue(
     }
     files = find_files(glue_dir, chosen, run_dir, bool(submission_dir))
     _check_files(chosen, configs, files)
+    for name in itertools.chain(*(own.tests for own in files.values())) if submission_dir else ():
+        check_output_file(Path(submission_dir) / name, overwrite=True)
+    warn_of_replaced_results(run_dir / SUMMARY, "tasks", configs)
     by_task: dict[str, dict] = {}
     summary: dict = {}
     for name, task_configs in configs.items():

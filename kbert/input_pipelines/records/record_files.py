@@ -4,6 +4,7 @@ What a damaged shard holds is not repaired: records are made again. TensorFlow, 
 shard, checks every record's CRC, but names neither the file nor the record.
 """
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,7 +35,7 @@ def _records(path):
     import tensorflow as tf
 
     compression = "GZIP" if Path(path).suffix == ".gz" else ""
-    return epochs.without_autotune(tf.data.TFRecordDataset(str(path), compression))
+    return epochs.without_autotune(tf.data.TFRecordDataset(os.fsencode(path), compression))
 
 
 def whole_frames(path: str | Path) -> tuple[int, bool]:

@@ -1,6 +1,7 @@
 """TFRecord shards + manifest -> rows."""
 
 import contextlib
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -153,7 +154,7 @@ class _Files:
 
     def __init__(self, directory, ranges: list[RecordRange]):
         self._paths = tf.constant(
-            [str(Path(directory) / record_range.file) for record_range in ranges], tf.string
+            [os.fsencode(Path(directory) / record_range.file) for record_range in ranges], tf.string
         )
         self._skips = tf.constant([record_range.skip for record_range in ranges], tf.int64)
         self._takes = tf.constant([record_range.take for record_range in ranges], tf.int64)

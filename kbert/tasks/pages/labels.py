@@ -129,7 +129,7 @@ def accuracy_sections(predictions, subject: str, is_predicted_right=None) -> lis
 
 
 def several_labels_sections(labels, predicted, examples, predictions, most_examples: int) -> list[Section]:
-    """Scores by label, calibration of all decisions, exact answers by length, the most confident errors.
+    """Calibration of all decisions, exact answers by length, the most confident errors.
 
     Args:
       labels: the names of the labels.
@@ -145,7 +145,6 @@ def several_labels_sections(labels, predicted, examples, predictions, most_examp
     likely_right = (probabilities >= 0.5) == true
     is_right = ~wrong.any(axis=1)
     sections = [
-        scores_by_label(labels, (predicted & true).sum(axis=0), predicted.sum(axis=0), true.sum(axis=0)),
         calibration_section(
             likely.ravel(),
             likely_right.ravel(),

@@ -8,7 +8,7 @@ from kbert.tasks.file_columns import task_files
 from kbert.tasks.label_losses import SeveralLabelsLoss
 from kbert.tasks.label_scores import label_rows, precision_recall_f1
 from kbert.tasks.losses import example_mean, example_weights
-from kbert.tasks.pages.labels import several_labels_sections
+from kbert.tasks.pages.labels import scores_by_label, several_labels_sections
 from kbert.tasks.pages.page import Page
 from kbert.tasks.sequences.sequence_task import SequenceServing, SequenceTask
 from kbert.tasks.sequences.settings import SeveralLabelsSettings
@@ -19,6 +19,10 @@ from kbert.tasks.thresholds import LabelThresholds
 
 class _Page(Page):
     shown = ("probabilities", LABEL_FEATURE)
+
+    def metric_sections(self, metrics):
+        """Precision, recall and F1 of each label."""
+        return [scores_by_label(self.task.labels, *np.asarray(metrics["label_counts"]).T)]
 
     def example_sections(self, examples, predictions, most_examples):
         """See `several_labels_sections`."""

@@ -43,13 +43,17 @@ def parse_spans(value: Any, where: str) -> list[Span]:
     """The spans of a JSON value: a list of objects with a start, an end and a type, or of [start, end, type].
 
     Names of the fields are those of `_STARTS`, `_ENDS` and `_TYPES`. A span with a `text` is checked by it.
-    spaCy's {"entities": [...]} is read as its list.
+    spaCy's {"entities": [...]} is read as its list, and an object of lists as `datasets` has it as well.
 
     Raises:
       ValueError: naming `where`, for anything else.
     """
-    if isinstance(value, dict) and len(value) == 1:
+    if isinstance(value, dict):
         value = next((value[name] for name in _LISTS if name in value), value)
+    if isinstance(value, dict) and value and all(isinstance(field, list) for field in value.values()):
+        fields = value.values()
+        if len({*map(len, fields)}) == 1:
+            value = [dict(zip(value, span, strict=True)) for span in zip(*fields, strict=True)]
     if not isinstance(value, list):
         raise ValueError(f"{where} has a JSON {json_type(value)} as its spans; expected a list of spans.")
     return [_parse_span(entry, f"{where}, span {number}") for number, entry in enumerate(value, start=1)]

@@ -5,7 +5,7 @@ import dataclasses
 import functools
 import hashlib
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,10 +17,11 @@ from kbert.files.file_format import FORMATS, format_by_name
 from kbert.input_pipelines.label_checks import judge_labels, with_judged_labels
 from kbert.input_pipelines.label_lists import listed_words
 from kbert.input_pipelines.label_names import sorted_labels
+from kbert.input_pipelines.labelled_files import schema_labels
 from kbert.input_pipelines.labels import class_name, listed_label
 from kbert.input_pipelines.tables.table_paths import find_format
 from kbert.input_pipelines.unlabelled_files import WHOLE_TEXTS
-from kbert.tasks.files import ROW_SETTINGS, Files
+from kbert.tasks.files import ROW_SETTINGS, Files, warn_of_absent
 from kbert.tasks.token_classification.conll_files import (
     DOCUMENT_MARK,
     FileSentence,
@@ -133,10 +134,16 @@ class TaggedFiles(Files):
             )
 
     def complete_dataset(self, dataset, examples, path=None):
-        """The dataset with the labels of the examples, where it lists none; see `sentence_labels`."""
+        """The dataset; if it lists no labels, with those of the examples and of the schema of their file, see
+        `labels_of_tags`."""
         if dataset.labels:
             return dataset
-        return dataclasses.replace(dataset, labels=sentence_labels(examples, dataset.tag_scheme))
+        names = {label for sentence in examples for label in sentence.labels or ()}
+        labels = labels_of_tags(names, dataset.tag_scheme)
+        classes = schema_labels(path, dataset) if path else ()
+        whole = labels_of_tags(names, dataset.tag_scheme, classes)
+        warn_of_absent(path, [label for label in whole if label not in labels])
+        return dataclasses.replace(dataset, labels=whole)
 
     def labels(self, example):
         return example.labels or ()
@@ -290,15 +297,23 @@ def _known_tag(tag, where, labels, joined):
     return f"I-{kind}"
 
 
-def sentence_labels(sentences: Iterable[TaggedSentence], scheme: str) -> tuple[str, ...]:
-    """The labels of a training file: O first, the others sorted.
+def labels_of_tags(names: Iterable[str], scheme: str, classes: Sequence[str] = ()) -> tuple[str, ...]:
+    """The labels of a model: O first, the others sorted.
 
     For every type of entity both B and I are there, also where the file has entities of one word alone, so
     that other files of the same types can be read.
+
+    Args:
+      names: the labels of the words of a training file.
+      scheme: `dataset.tag_scheme`.
+      classes: those of its schema, in any scheme; counted where they hold all of the names' types.
     """
-    names = {label for sentence in sentences for label in sentence.labels or ()}
-    if scheme != "none":
-        types = {split_tag(name)[1] for name in names if is_tag(name) and name != OUTSIDE}
-        names |= {OUTSIDE, *(f"{prefix}-{kind}" for kind in types for prefix in "BI")}
+    names = {*names}
+    if scheme == "none":
+        names |= {*classes} if names <= {*classes} else set()
+    else:
+        types, known = ({split_tag(tag)[1] for tag in filter(is_tag, tags)} for tags in (names, classes))
+        types = known if types <= known else types
+        names |= {OUTSIDE, *(f"{prefix}-{kind}" for kind in types - {""} for prefix in "BI")}
     first = (OUTSIDE,) if OUTSIDE in names else ()
     return (*first, *sorted_labels(names - {OUTSIDE}))

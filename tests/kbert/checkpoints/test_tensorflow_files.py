@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.checkpoints.model_garden import published_name
+from kbert.checkpoints.vocabulary_source import read_source
 from kbert.config import EncoderConfig
 from kbert.inference.loading import load
 from tests.kbert.checkpoints import foreign_files
@@ -18,7 +19,6 @@ from tests.kbert.checkpoints.answers import answers, largest_difference
 from tests.kbert.checkpoints.hugging_face.test_folder import read_tensors, same_weights
 from tests.kbert.checkpoints.random_checkpoint import numbers, random_checkpoint
 from tests.places import SHARED_DATA
-from tfrecords_tools.vocabulary.vocabulary_source import read_source
 
 SHARED = SHARED_DATA / "golden" / "tensorflow"
 GOLDEN = (

@@ -45,3 +45,19 @@ def test_numbers_of_numpy_are_those_of_the_command(tmp_path, monkeypatch):
         run_glue(tmp_path / "data", tmp_path / f"{number}", "start", ["cola"], *values)
         folders = [f"{number}/cola/lr-{rate}/seed-{seed}" for rate in (2e-05, 1.0) for seed in (1, 2)]
         assert trained == folders
+
+
+def test_results_that_a_summary_loses_are_said(tmp_path, caplog):
+    file = tmp_path / "summary.json"
+    for content, asked, says in (
+        (None, [4], False),
+        ('{"seeds": [1, 2]}', [1, 2, 3], False),
+        ('{"seeds": [1, 2]}', [4], True),
+        ('{"tasks": {}}', [4], False),
+        ("{", [4], False),
+    ):
+        caplog.clear()
+        if content:
+            file.write_text(content)
+        seeds_module.warn_of_replaced_results(file, "seeds", asked)
+        assert ("has results of 1, 2 too, which it loses" in caplog.text) == says

@@ -225,6 +225,10 @@ def test_choices_begin_as_in_training(tmp_path):
     assert (
         examples_from_table(columns | {"sent2": [3]}, inputs, dataset)[0]["choices"][0] == 3
     )  # refused later
+    whole = {"sent1": ["He ran."], "choices": [["He fell."]]}
+    assert examples_from_table(whole, inputs, dataset) == [{"text": "He ran.", "choices": ["He fell."]}]
+    with pytest.raises(ValueError, match="has 'sent2', with which every choice of the run begins, beside"):
+        examples_from_table(whole | {"sent2": ["He"]}, inputs, dataset)
     with pytest.raises(ValueError, match="'sent2', with which every choice begins"):
         examples_from_table(
             {name: cell for name, cell in columns.items() if name != "sent2"}, inputs, dataset

@@ -95,6 +95,7 @@ def test_other_files_are_left_alone_and_an_earlier_quickstart_is_removed(short_r
         run_recipe("short.sh", short_recipe)
         assert sorted(path.name for path in short_recipe.iterdir()) == [".kbert_quickstart", ".lock", "logs"]
         (short_recipe / "vocab.txt").write_text("of the run before")
+        (short_recipe / "litert.1234.abcd1234.tmp").mkdir()  # of a step that was killed
     (short_recipe / "mine.csv").write_text("of a user")
     for inputs, lost in (
         ((), "mine.csv"),
@@ -112,6 +113,7 @@ def test_other_files_are_left_alone_and_an_earlier_quickstart_is_removed(short_r
     lock_folder(begun).close()
     assert len(run_recipe("short.sh", begun)) == 2
     (short_recipe / ".kbert_quickstart").unlink()
+    (short_recipe / "litert.1234.abcd1234.tmp").rmdir()
     with pytest.raises(ValueError, match=r"holds other files, such as \['logs', 'vocab.txt'\]; choose a"):
         run_recipe("short.sh", short_recipe)
     assert (short_recipe / "vocab.txt").is_file()

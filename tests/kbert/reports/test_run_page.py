@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kbert.config import FinetuningConfig, to_dict
-from kbert.reports.line_charts import thin
+from kbert.reports.line_charts import Chart, Kind, Series, thin
 from kbert.reports.page import percent
 from kbert.reports.run_metrics import RunMetrics
 from kbert.reports.run_page import write_run_page
@@ -188,3 +188,13 @@ def test_a_thinned_line_keeps_mean_and_extremes():
     assert np.all((lowest <= means) & (means <= highest))
     short = thin(steps[:100], values[:100], most=100)
     assert all(np.array_equal(a, b) for a, b in zip(short, (steps[:100], *[values[:100]] * 3), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("lines", "points", "together"),
+    [([5], [], True), ([5, 5], [5], True), ([5, 3], [], False), ([5], [4], False), ([], [4], True)],
+)
+def test_last_values_of_one_step_are_told_from_others(lines, points, together):
+    series = [Series("a", 0, [1, last], [0.0, 1.0]) for last in lines]
+    series += [Series("b", 1, [], [], [last], [1.0]) for last in points]
+    assert Chart("Loss", series, Kind(str), 5).ends_together is together

@@ -7,6 +7,7 @@ from kbert.tasks.pages.answers import ScoredAnswer, answer_sections
 from kbert.tasks.pages.calibration import expected_calibration_error, reliability
 from kbert.tasks.pages.labels import one_label_sections, several_labels_sections
 from kbert.tasks.question_answering.squad_files import Answer, Question
+from kbert.tasks.sequences.multi_label_classification import MultiLabelClassification
 from kbert.tasks.task import Predictions
 from kbert.tasks.token_classification.tagged_sentences import Document, TaggedSentence
 from kbert.tasks.token_classification.token_classification import TokenClassification
@@ -70,7 +71,9 @@ def test_labels_decided_one_by_one_are_scored_label_by_label():
     given = predictions(probabilities=[[0.9, 0.7], [0.2, 0.1]], label_ids=[[1, 0], [0, 0]], num_tokens=[5, 5])
     said = [[True, True], [False, False]]
     sections = several_labels_sections(("up", "far"), said, examples, given, 5)
-    assert section(sections, "Label by label").content.rows == [
+    page = MultiLabelClassification(("up", "far")).page
+    by_label = page.metric_sections({"label_counts": [[1, 1, 1], [0, 1, 0]]})
+    assert section(by_label, "Label by label").content.rows == [
         ("up", "100.0%", "100.0%", "100.0%", "1", "1"),
         ("far", "0.0%", "–", "0.0%", "1", "0"),
     ]

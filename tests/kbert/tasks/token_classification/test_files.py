@@ -22,7 +22,11 @@ from kbert.input_pipelines.unlabelled_files import (
     examples_of_file,
     with_checked_texts,
 )
-from kbert.tasks.token_classification.tagged_sentences import TaggedFiles, read_tagged_sentences
+from kbert.tasks.token_classification.tagged_sentences import (
+    TaggedFiles,
+    labels_of_tags,
+    read_tagged_sentences,
+)
 from kbert.tasks.token_classification.token_classification import TokenClassification
 from tests.places import SHARED_DATA
 
@@ -320,6 +324,8 @@ def test_spans_of_tags_are_refused_and_those_of_a_type_like_one_are_not(tmp_path
         [{"id": 7, "start_offset": 3, "end_offset": 6, "label": "PER"}],  # Doccano
         [{"start": 3, "end": 6, "label": "PER", "token_start": 1, "answer": "accept"}],  # Prodigy
         {"entities": [[3, 6, "PER"]]},  # spaCy
+        {"entities": [[3, 6, "PER"]], "cats": {}},
+        {"start": [3], "end": [6], "label": ["PER"], "text": ["Ann"]},  # a Sequence of `datasets`
         [{"entity_group": "PER", "score": 0.9, "word": "ann", "start": 3, "end": 6}],  # a pipeline
     ],
 )
@@ -327,6 +333,18 @@ def test_spans_of_several_tools(tmp_path, spans):
     line = json.dumps({"text": "🎉🎉 Ann saw  Bob", "label": spans})
     (sentence,) = read(write(tmp_path, line, "file.jsonl"))
     assert rows([sentence]) == [(("🎉", "🎉", "Ann", "saw", "Bob"), ("O", "O", "B-PER", "O", "O"))]
+
+
+def test_classes_of_a_schema_that_no_row_has_are_labels():
+    conll = ("O", "B-PER", "I-PER", "B-LOC", "I-LOC")
+    assert labels_of_tags(["O", "B-PER"], "auto", conll) == ("O", "B-LOC", "B-PER", "I-LOC", "I-PER")
+    assert labels_of_tags(["O", "B-PER"], "auto") == ("O", "B-PER", "I-PER")
+    assert labels_of_tags(["B-PER"], "auto", ("O", "S-PER", "S-LOC")) == labels_of_tags(
+        ["B-PER", "B-LOC"], "auto"
+    )
+    assert labels_of_tags(["B-ORG"], "auto", conll) == ("O", "B-ORG", "I-ORG")
+    assert labels_of_tags(["NN"], "none", ("NN", "VB", "DT")) == ("DT", "NN", "VB")
+    assert labels_of_tags(["XX"], "none", ("NN", "VB")) == ("XX",)
 
 
 COMMENTS = "# sentence 1\nLondon B-LOC\nwaits O\n\n# sent_id = 17\n# 18\nRome B-LOC\n# O\nsleeps O\n"

@@ -8,12 +8,12 @@ import pytest
 from kbert.checkpoints import formats
 from kbert.checkpoints.hugging_face import hub
 from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
+from kbert.checkpoints.vocabulary_source import read_source
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
 from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
 from kbert.tokenization.wordpiece_rules import WordPieceRules
 from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary, sentencepiece_model
 from tests.tfrecords_tools import small_corpus
-from tfrecords_tools.vocabulary.vocabulary_source import read_source
 
 MERGES = [("Ġ", "t"), ("h", "e"), ("Ġt", "he")]
 
