@@ -179,8 +179,11 @@ def _system_sentence(error):
     """The system's reason of an OSError that names a file or has no folder to begin from; else None."""
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{final_name(str(error.filename))}: {error.strerror}; check its path and its rights."
-    if isinstance(error, FileNotFoundError) and not error.filename and not os.path.exists(os.curdir):
-        return "the folder that you are in was deleted; cd to one that is there."
+    if isinstance(error, FileNotFoundError) and not error.filename:
+        try:
+            os.getcwd()
+        except FileNotFoundError:
+            return "the folder that you are in was deleted; cd to one that is there."
     return None
 
 

@@ -113,7 +113,7 @@ def _complete_config(config, start):
     if start.vocabulary is None or start.encoder is None:
         raise ValueError(
             "no weights or vocabulary to start from: give init_checkpoint, for example bert-base-uncased. "
-            "Or, for random weights, give vocab_file, and an encoder in the config."
+            "Or, for random weights, give vocab_file or tokenizer, and an encoder in the config."
         )
     encoder = start.encoder
     if config.dropout_prob is not None:

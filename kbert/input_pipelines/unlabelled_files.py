@@ -416,10 +416,7 @@ def _match_columns(header, file, inputs, dataset, advice="", source=None) -> dic
             )
         columns[_BEGINNING] = dataset.text_pair
     elif "choices" in columns and dataset.choices and dataset.text_pair in header:
-        raise ValueError(
-            f"{file} has {dataset.text_pair!r}, with which every choice of the run begins, beside 'choices', "
-            "which are taken as they are; write it before each of them, and leave the column out."
-        )
+        columns[_BEGINNING] = dataset.text_pair
     unread = set(header) - set(_names_in(columns))
     _require_no_misspelt(unread, file, inputs, columns)
     if _PAIR_INPUTS[1] in unread and _PAIR_INPUTS[1] not in columns:
@@ -515,6 +512,14 @@ def _example(record, columns, source) -> dict:
     example = with_values(example, source)
     if _BEGINNING in columns:
         beginning, choices = example.pop(_BEGINNING, None), example.pop("choices")
+        if isinstance(columns["choices"], str):  # whole ones, where the run has columns of ends
+            if beginning and not is_missing(beginning):
+                raise ValueError(
+                    f"{source} has {columns[_BEGINNING]!r}, with which every choice of the run begins, "
+                    "beside 'choices', which are taken as they are; write it before each of them, and leave "
+                    "the column out."
+                )
+            return example | {"choices": choices}
         if beginning is not None and None not in choices:  # else it has no choices, which is said later
             are_texts = all(isinstance(part, str) for part in (beginning, *choices))
             # What is no text is refused later, by its name.

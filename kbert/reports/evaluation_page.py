@@ -1,5 +1,6 @@
 """An evaluation -> a page with its scores, pictures of its answers and worst errors, smaller than 2 MB."""
 
+import numbers
 from pathlib import Path
 
 from absl import logging
@@ -62,8 +63,8 @@ def write_evaluation_page(
             curves=_curves(folder),
         )
     except OSError:  # a full disk loses no metrics
-        numbers = {name: value for name, value in metrics.items() if isinstance(value, int | float)}
-        logging.warning("%s was not written; the metrics are %s", path, numbers)
+        plain = {name: value for name, value in metrics.items() if isinstance(value, numbers.Real)}
+        logging.warning("%s was not written; the metrics are %s", path, plain)
         raise
 
 

@@ -65,6 +65,7 @@ def main():
     try:
         if FLAGS.output_file:
             write_json(json_ready(metrics), FLAGS.output_file)
+            shown["metrics"] = FLAGS.output_file
     finally:  # a full disk loses no metrics
         print_result(metrics, shown, table)
 
@@ -86,7 +87,7 @@ def _is_retrieval():
 
 def _written_files():
     """Where the evaluation was written, under the names of the closing table."""
-    files = {"page": FLAGS.html_file, "predictions": FLAGS.predictions_dir, "metrics": FLAGS.output_file}
+    files = {"page": FLAGS.html_file, "predictions": FLAGS.predictions_dir}
     return {"run": FLAGS.run_dir} | {name: path for name, path in files.items() if path}
 
 

@@ -81,8 +81,11 @@ def main():
     overrides = config_overrides()
     require_not_overridden(overrides if FLAGS.seeds else (), "seed", "seeds")
     read_config = functools.partial(load_config, FinetuningConfig, arguments.pop("config"), overrides)
+    vocabulary = _vocabulary()
+    if FLAGS.tokenizer and not FLAGS.teacher_checkpoint:  # whose settings were allowed to differ
+        arguments["allow_unmatched"] = ()
     start = Init(
-        FLAGS.init_checkpoint, FLAGS.do_lower_case, tuple(FLAGS.allow_unmatched), False, _vocabulary()
+        FLAGS.init_checkpoint, FLAGS.do_lower_case, tuple(arguments["allow_unmatched"]), False, vocabulary
     )
     config, init = with_vocabulary(read_config, start, FLAGS.train_dir)
     arguments |= {"other_dev_files": _named_files(FLAGS.other_dev_file), "vocabulary": init.vocabulary}
@@ -122,7 +125,8 @@ def _vocabulary():
             raise ValueError(
                 f"--{flag} and --{other} cannot be combined: {owner} own vocabulary; leave one of them out."
             )
-    return read_source(FLAGS.vocab_file, FLAGS.tokenizer, FLAGS.do_lower_case)
+    allowed = FLAGS.allow_unmatched if FLAGS.tokenizer else ()
+    return read_source(FLAGS.vocab_file, FLAGS.tokenizer, FLAGS.do_lower_case, allowed)
 
 
 if __name__ == "__main__":

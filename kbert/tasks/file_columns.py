@@ -202,7 +202,12 @@ def check_texts(task: str, path: str | Path, dataset: DatasetConfig):
     """
     several = task == "multi_label_classification"  # which may stand in columns of their own
     if not several and task != "sequence_classification":
-        check_file(task, path, dataset)
+        files = task_files(task)
+        if "labels" not in files.settings or not reads_without_tensorflow(task, path, dataset):
+            check_file(task, path, dataset)
+            return
+        for _ in files.read_examples(path, reading_dataset(path, dataset)):
+            pass
         return
     dataset = reading_dataset(path, dataset)
     for _ in stream_records(

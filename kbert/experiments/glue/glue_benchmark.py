@@ -13,6 +13,7 @@ from kbert.bounds import NO_FLAG
 from kbert.checks import with_checked_arguments
 from kbert.config import FinetuningConfig, load_config, require_not_overridden
 from kbert.experiments.finetuning_data import LabelledPaths
+from kbert.experiments.finished_run import FILE_NAME as RESULT
 from kbert.experiments.glue.glue_files import GlueFiles, find_files
 from kbert.experiments.glue.glue_summary import average, summarize_task
 from kbert.experiments.glue.glue_tasks import GLUE_TASKS, glue_tasks
@@ -21,7 +22,7 @@ from kbert.experiments.seeds import require_no_settings, run_seeds, warn_of_repl
 from kbert.files.output_path import check_output_file, require_local
 from kbert.files.whole_file import write_json
 from kbert.reports.glue_report import write_page
-from kbert.runs import run_directory
+from kbert.runs import checkpoint, run_directory
 from kbert.runs.metrics_file import json_ready
 from kbert.tasks.file_columns import check_file
 
@@ -102,8 +103,10 @@ def run_glue(
     }
     files = find_files(glue_dir, chosen, run_dir, bool(submission_dir))
     _check_files(chosen, configs, files)
-    for name in itertools.chain(*(own.tests for own in files.values())) if submission_dir else ():
-        check_output_file(Path(submission_dir) / name, overwrite=True)
+    if submission_dir:
+        for name in itertools.chain(*(own.tests for own in files.values())):
+            check_output_file(Path(submission_dir) / name, overwrite=True)
+        _require_checkpoints(configs, seeds, run_dir)
     warn_of_replaced_results(run_dir / SUMMARY, "tasks", configs)
     by_task: dict[str, dict] = {}
     summary: dict = {}
@@ -135,6 +138,26 @@ def _check_files(tasks, configs, files: dict[str, GlueFiles]):
                 check_file(config.task, path, config.dataset)
         for source, index in own.tests.values():
             require_columns_of_texts(source, index, config.dataset)
+
+
+def _require_checkpoints(configs, seeds, run_dir):
+    """Raises ValueError where a finished run, which might answer a submission, has no checkpoint any more."""
+    folders = [
+        _run_folder(run_dir, name, lr) / f"seed-{seed}"
+        for name, task_configs in configs.items()
+        for lr, config in task_configs.items()
+        for seed in seeds or (config.seed,)
+    ]
+    lacking = [
+        str(folder)
+        for folder in folders
+        if (folder / RESULT).is_file() and not checkpoint.list_checkpoints(folder / "checkpoints")
+    ]
+    if lacking:
+        raise ValueError(
+            f"submission_dir: the checkpoints of {', '.join(lacking)} were deleted, and a submission is "
+            "answered by the best run; delete these folders to train them again."
+        )
 
 
 def _train(task, configs, seeds, files, run_dir, arguments):

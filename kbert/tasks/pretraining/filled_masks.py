@@ -63,9 +63,9 @@ def candidate_probabilities(model, text_inputs: "inputs_of_texts.TextInputs", te
     Returns:
       dict of tensors of shape [batch, candidates]: `probabilities` (float32), 0 where the two others differ
       or are 0; `num_tokens` (int32), 0 for a candidate that is empty, has a character that the vocabulary
-      lacks, or more than 16 pieces; `num_masks` (int32), the masks of the text with as many for its one as
-      the candidate has pieces, without those behind the longest sequence. And `TRUNCATED`, bool [batch]:
-      whether it was cut for any of them.
+      lacks, begins with ## and is no token, or has more than 16 pieces; `num_masks` (int32), the masks of the
+      text with as many for its one as the candidate has pieces, without those behind the longest sequence.
+      And `TRUNCATED`, bool [batch]: whether it was cut for any of them.
     """
     masked = _masked_texts(text_inputs, text, candidates)
     inputs, truncated = text_inputs.pack_tokens(masked.tokens)
@@ -140,18 +140,26 @@ def _masked_texts(text_inputs, text, candidates) -> _MaskedTexts:
 
 def _with_marked_tokens(pieces, words, vocabulary: BaseVocabulary):
     """The pieces of words, of which one that begins with ## is a token of WordPiece, or unknown."""
-    if vocabulary.kind != "wordpiece":
+    inner = [index for index, token in enumerate(vocabulary.tokens) if vocabulary.continues_word(token)]
+    if vocabulary.kind != "wordpiece" or not inner:
         return pieces
-    ids = [index for index, token in enumerate(vocabulary.tokens) if vocabulary.continues_word(token)]
-    tokens = tf.constant([vocabulary.tokens[index] for index in ids], tf.string)
+    tokens = tf.constant([vocabulary.tokens[index] for index in inner])
+    hashes = _hashes(tokens)
+    order = tf.argsort(hashes)
     rows = tf.where(tf.strings.regex_full_match(words, "##.+"))
-    are_tokens = tf.equal(tf.gather_nd(words, rows)[:, tf.newaxis], tokens)
-    best = tf.reduce_max(tf.where(are_tokens, tf.constant(ids, tf.int32), -1), axis=1)
-    best = tf.where(best < 0, tf.cast(vocabulary.unk_id, tf.int32), best)
-    own = tf.tensor_scatter_nd_update(tf.fill(tf.shape(words), -1), rows, best)
+    marked = tf.gather_nd(words, rows)
+    ranks = tf.searchsorted(tf.gather(hashes, order), _hashes(marked))
+    nearest = tf.gather(order, tf.minimum(ranks, len(inner) - 1))
+    is_token = tf.equal(tf.gather(tokens, nearest), marked)
+    ids = tf.where(is_token, tf.gather(tf.constant(inner, tf.int32), nearest), vocabulary.unk_id)
+    own = tf.tensor_scatter_nd_update(tf.fill(tf.shape(words), -1), rows, ids)
     others = pieces.with_flat_values(tf.gather(own, pieces.value_rowids()) < 0)
-    marked = tf.RaggedTensor.from_row_lengths(best, tf.cast(own >= 0, tf.int64))
-    return tf.concat([marked, tf.ragged.boolean_mask(pieces, others)], axis=1)
+    alone = tf.RaggedTensor.from_row_lengths(ids, tf.cast(own >= 0, tf.int64))
+    return tf.concat([alone, tf.ragged.boolean_mask(pieces, others)], axis=1)
+
+
+def _hashes(texts):
+    return tf.strings.to_hash_bucket_fast(texts, 1 << 62)
 
 
 def _logits(model, inputs, vocabulary):

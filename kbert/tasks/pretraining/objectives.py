@@ -273,8 +273,8 @@ def _weighed(outputs, inputs) -> list[dict]:
     ):
         if not pieces:
             raise ValueError(
-                f"the candidate {candidate!r:.60} is empty, has a character that the vocabulary lacks, or "
-                "has more than 16 pieces; give another one."
+                f"the candidate {candidate!r:.60} is empty, has a character that the vocabulary lacks, "
+                "begins with ## and is no token, or has more than 16 pieces; give another one."
             )
         if masks < pieces:
             raise _cut(inputs)

@@ -308,7 +308,7 @@ def labels_of_tags(names: Iterable[str], scheme: str, classes: Sequence[str] = (
       scheme: `dataset.tag_scheme`.
       classes: those of its schema, in any scheme; counted where they hold all of the names' types.
     """
-    names = {*names}
+    names, classes = {*names}, [*filter(str.strip, classes)]
     if scheme == "none":
         names |= {*classes} if names <= {*classes} else set()
     else:

@@ -189,3 +189,13 @@ def test_stray_arguments_are_refused():
     result = run_script("print('ran')", "--verbosity=0", "corpus/b.txt")
     assert (result.returncode, result.stdout) == (1, "")
     assert "unexpected argument 'corpus/b.txt'" in result.stderr
+
+
+def test_a_current_folder_that_was_deleted_is_named(tmp_path, monkeypatch):
+    folder = tmp_path / "release"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+    with pytest.raises(FileNotFoundError) as error:
+        os.getcwd()
+    assert "the folder that you are in was deleted" in error_sentence(error.value)

@@ -167,8 +167,6 @@ def test_a_finished_run_is_known_by_all_that_was_asked(labelled_files, tmp_path)
     asked, metrics = describe_run(config, arguments), {"accuracy": 0.1 + 0.2, "pearson": float("nan")}
     assert finished_metrics(tmp_path, asked) is None
     write_result(tmp_path, asked, metrics)
-    assert finished_metrics(tmp_path, asked) is None  # there is no checkpoint
-    (tmp_path / "checkpoints" / "step-00000001").mkdir(parents=True)
     assert repr(finished_metrics(tmp_path, asked)) == repr(metrics)
     other = write_labelled_file(tmp_path / "other.tsv", 3)
     for changed in (

@@ -77,6 +77,16 @@ def test_pairs_where_none_are_expected_are_refused_before_any_weight_is_read(fin
             "--override='seed=5' would be lost: seeds gives seed for each run; leave one of them out.",
         ),
         (
+            "run_finetuning",
+            ["--config=none.json", "--train_file=a.tsv", "--tokenizer=b", "--init_checkpoint=c"],
+            "--tokenizer and --init_checkpoint cannot be combined: a checkpoint has its own vocabulary",
+        ),
+        (
+            "run_finetuning",
+            ["--config=none.json", "--train_file=a.tsv", "--tokenizer={0}/none"],
+            "tokenizer={0}/none",
+        ),
+        (
             "run_evaluation",
             [],
             "expected one of eval_file (labelled examples), input_dir (records); received none",

@@ -42,6 +42,21 @@ def signal_in_call(patch, number):
     patch.setattr(TrainingState, "advance", advance_and_signal)
 
 
+def test_a_submission_that_cannot_be_answered_is_refused_before_a_training(glue_dir, tmp_path, monkeypatch):
+    monkeypatch.setattr(seeds_module, "finetune", None)
+    arguments = {"tasks": ["cola"], "learning_rates": [5e-3], "seeds": [1], "overrides": TINY}
+    arguments |= {"init_checkpoint": "none", "submission_dir": tmp_path / "submission"}
+    (tmp_path / "submission").write_text("a file")
+    with pytest.raises((ValueError, OSError), match="submission"):
+        run_glue(glue_dir, tmp_path / "runs", **arguments)
+    (tmp_path / "submission").unlink()
+    run = tmp_path / "runs" / "cola" / "lr-0.005" / "seed-1"
+    run.mkdir(parents=True)
+    (run / "result.json").write_text("{}")
+    with pytest.raises(ValueError, match="seed-1 were deleted.* delete these folders to train them again"):
+        run_glue(glue_dir, tmp_path / "runs", **arguments)
+
+
 @pytest.mark.long
 def test_finished_runs_are_not_trained_again(glue_dir, pretraining_run, tmp_path, monkeypatch):
     """Two runs of CoLA, stopped in the second and taken up again."""
