@@ -147,7 +147,8 @@ def test_an_idle_connection_gives_way_to_a_new_one(asked_model_dir, tmp_path):
         end.touch()
         assert [status_of(one.recv(65536)) for one in (second, third)] == [200, 200]
         assert Asked(port).predict({"instances": ["short"]})[0] == 200
-        assert not received(second).endswith(b"(still open)")
+        # Both were answered at once, so either has waited longest.
+        assert not all(received(one).endswith(b"(still open)") for one in (second, third))
 
 
 @pytest.mark.parametrize(
