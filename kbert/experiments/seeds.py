@@ -69,7 +69,7 @@ def warn_of_replaced_results(summary: Path, key: str, names):
         earlier = [*read_json_object(summary)[key]]
     if others := [str(name) for name in earlier if name not in names]:
         logging.warning(
-            "%s has results of %s too, which it loses: name them too, finished runs are not trained again",
+            "%s has results of %s too, which it loses: name them as well; no finished run is trained again",
             summary, ", ".join(others),
         )  # fmt: skip
 

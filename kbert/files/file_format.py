@@ -109,7 +109,10 @@ def format_by_name(path: str | Path) -> str | None:
 
 def table_by_content(path: str | Path) -> str | None:
     """The format of a table, by its first bytes, unpacked; None for any other file."""
-    first = beginning(path, _HEAD)
+    return _marked_table(beginning(path, _HEAD))
+
+
+def _marked_table(first):
     return next((name for name, mark in TABLES.items() if first.startswith(mark)), None)
 
 
@@ -124,7 +127,7 @@ def kind_by_content(path: str | Path) -> str:
     if first.startswith(_ARROW_STREAM):
         return "arrow"
     text = first.lstrip(codecs.BOM_UTF8 + codecs.BOM_UTF16).replace(b"\0", b"").lstrip()
-    return table_by_content(path) or ("jsonl" if text[:1] in (b"{", b"[") else "delimited")
+    return _marked_table(first) or ("jsonl" if text[:1] in (b"{", b"[") else "delimited")
 
 
 def require_text_format(path: str | Path, what: str):
