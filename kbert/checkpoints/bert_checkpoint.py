@@ -8,7 +8,7 @@ import numpy as np
 
 from kbert.checkpoints.model_variables import fresh_value, model_shapes, part_name, task_parts
 from kbert.checkpoints.report import Report
-from kbert.config import DatasetConfig, EncoderConfig
+from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig
 from kbert.config.pooling_config import POOLING_LAYER, PoolingConfig
 from kbert.config.vectors_config import VectorsConfig
 from kbert.files.stored_tensor import StoredTensor, stored_array
@@ -30,6 +30,7 @@ class RecordedTask:
       dataset: how labelled files are read.
       task_settings: those of the config, which records must have been made with.
       best_metric: the config's; None for that of the task.
+      eval_batch_size: the config's.
       chosen: what an evaluation chose for this checkpoint; None for nothing.
     """
 
@@ -37,6 +38,7 @@ class RecordedTask:
     dataset: DatasetConfig
     task_settings: dict = field(default_factory=dict)
     best_metric: str | None = None
+    eval_batch_size: int = FinetuningConfig.eval_batch_size
     chosen: Chosen | None = None
 
     @property

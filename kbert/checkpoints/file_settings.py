@@ -12,7 +12,8 @@ from kbert.tasks.file_columns import holds_pairs, require_read
 
 
 def with_file_settings(checkpoint: BertCheckpoint, config: FinetuningConfig | None, file) -> BertCheckpoint:
-    """The checkpoint with the columns, the `task_settings` and the length of a fine-tuning config.
+    """The checkpoint with the columns, the `task_settings`, the length and the `eval_batch_size` of a
+    fine-tuning config.
 
     Without a config, one that does not say whether it takes pairs takes those of a file that `holds_pairs`.
 
@@ -62,6 +63,7 @@ def _with_config(checkpoint, config):
         dataset=dataset,
         task_settings=config.task_settings,
         best_metric=config.best_metric,
+        eval_batch_size=config.eval_batch_size,
     )
     described = dataclasses.replace(
         checkpoint, task=config.task, recorded=recorded, max_seq_length=config.max_seq_length

@@ -68,6 +68,7 @@ def describe_run(run: RunDirectory, folder: Path, report: Report) -> BertCheckpo
             dataset=getattr(run.config, "dataset", DatasetConfig()),
             task_settings=getattr(run.config, "task_settings", {}),
             best_metric=run.config.best_metric,
+            eval_batch_size=run.config.eval_batch_size,
             chosen=read_chosen(run.path, training_checkpoint.parse_step(folder)),
         ),
         trained={name: run.details[name] for name in _TRAINED if name in run.details},
@@ -164,5 +165,6 @@ def run_config(checkpoint: BertCheckpoint) -> TrainingConfig:
         task_settings=task.task_settings,
         max_seq_length=checkpoint.max_seq_length,
         best_metric=task.best_metric,
+        eval_batch_size=task.eval_batch_size,
         **checkpoint.drawn,
     )

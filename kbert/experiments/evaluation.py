@@ -47,8 +47,8 @@ def evaluate(
       eval_file: labelled file, for a fine-tuned model. In Python also data in memory, as for
         `kbert.finetune`, in columns of the same names. Give either this or `input_dir`.
       input_dir: folder of records, for a pretraining or a fine-tuned run.
-      batch_size: examples at a time, 64 if not given; or the `eval_batch_size` of a run whose loss takes the
-        texts of a batch together.
+      batch_size: examples at a time, 64 if not given. A loss that takes the texts of a batch together takes
+        those of training, `eval_batch_size` (32 for another library's checkpoint without a `config`).
       predictions_dir: folder for the predictions on `eval_file`, in the files of the task. Question answering
         writes predictions.json and nbest_predictions.json, with no-answers also null_odds.json.
       keep_chosen: keep the temperature and the thresholds that are best for `eval_file` with the run: all its
@@ -58,9 +58,9 @@ def evaluate(
         confident errors with their texts, learning curves.
       html_examples: the largest number of examples on the page of `html_file`.
       config: for a checkpoint of another library: a fine-tuning config of its task. Its [dataset] names the
-        columns of `eval_file`, and its task_settings and max_seq_length are used (a length of
-        `with_max_seq_length` stays). Without it, the columns are text, text_pair and label, the settings are
-        the defaults, and the length is the checkpoint's.
+        columns of `eval_file`, and its task_settings, max_seq_length and eval_batch_size are used (a length
+        of `with_max_seq_length` stays). Without it, the columns are text, text_pair and label, the settings
+        are the defaults, and the length is the checkpoint's.
       checkpoint, do_lower_case, allow_unmatched: as for `kbert.load`.
 
     Returns:

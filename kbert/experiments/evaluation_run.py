@@ -65,7 +65,7 @@ def run_evaluation(loaded: LoadedModel, eval_file, input_dir, held_out, batch_si
     if not task.reads_unattended:
         model = loaded.answering_model
     if batch_size is None:
-        batch_size = loaded.run.config.eval_batch_size if loaded.run and task.coupled else _BATCH_SIZE
+        batch_size = loaded.training_config.eval_batch_size if task.coupled else _BATCH_SIZE
     if outputs.keep_chosen:
         _require_as_recorded(loaded)
     step = parse_step(loaded.checkpoint) if loaded.checkpoint else 0

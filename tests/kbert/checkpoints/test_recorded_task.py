@@ -58,7 +58,7 @@ def recorded_run(name, folder, vocabulary, num_hidden_layers=1):
         task = task_class()
     else:
         task = task_class.from_dataset(dataset, task_class.read_settings(settings)).with_pooling(None)
-        of_config = {"dataset": dataset, "task_settings": settings, "best_metric": "loss"}
+        of_config = {"dataset": dataset, "task_settings": settings, "best_metric": "loss", "eval_batch_size": 4}
     model = task.build_model(BertEncoder(tiny_encoder_config(num_hidden_layers=num_hidden_layers)))
     run = written_run(folder, task, model, vocabulary, **of_config)
     if chosen:
@@ -79,7 +79,7 @@ def test_a_run_stays_what_it_is(name, vocabulary, tmp_path):
         assert json.loads(files[1].read_text()) == json.loads(files[0].read_text())
         assert again.load_checkpoint()[1].get_config() == run.task().get_config() | RECORDED[name][2]
     if RECORDED[name][0] is not None:
-        for key in ("dataset", "task_settings", "best_metric", "max_seq_length"):
+        for key in ("dataset", "task_settings", "best_metric", "eval_batch_size", "max_seq_length"):
             assert getattr(again.config, key) == getattr(run.config, key)
 
 
