@@ -26,7 +26,6 @@ from kbert.cli.progress import Progress
 from kbert.cli.shares import held_shares, say_shares
 from kbert.config import DRAWN_ROWS, DatasetConfig, FinetuningConfig, FlagOverride, load_config, to_dict
 from kbert.features import LABEL_FEATURE
-from kbert.input_pipelines.data_files import reading_dataset
 from kbert.input_pipelines.records import record_reader
 from kbert.input_pipelines.records.record_folders import require_records
 from kbert.input_pipelines.tables.table_paths import require_one_split
@@ -188,14 +187,13 @@ def _read_vocabulary(vocab_file, tokenizer, init_checkpoint, do_lower_case, allo
 def _complete_dataset(settings, input_file):
     """The config's `DatasetConfig`, with the labels of the file where it lists none."""
     files = require_files(settings.task)
-    examples = files.read_examples(input_file, reading_dataset(input_file, settings.dataset))
+    examples = files.read_examples(input_file, settings.dataset)
     return files.complete_dataset(settings.dataset, examples, input_file)
 
 
 def _read_rows(job, input_file, vocabulary):
     """The examples of a labelled file; says of how they are written what training says."""
-    dataset = reading_dataset(input_file, job.dataset)
-    examples = TASKS[job.task].files.read_examples(input_file, dataset)
+    examples = TASKS[job.task].files.read_examples(input_file, job.dataset)
     for row in looked_at(examples, vocabulary, input_file):
         say_written_tokens([row], vocabulary, input_file)
         yield row

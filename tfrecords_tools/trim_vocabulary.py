@@ -34,7 +34,6 @@ from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.config import DatasetConfig, FinetuningConfig, load_config
 from kbert.files.output_path import check_output_folder
 from kbert.files.whole_file import write_json
-from kbert.input_pipelines.data_files import reading_dataset
 from kbert.input_pipelines.tables.table_paths import require_one_split, source_files
 from kbert.reports.text_table import text_table
 from kbert.scripts.training_flags import Checkpoint
@@ -231,7 +230,7 @@ def _read_lines(files, text_field):
 def _read_rows(paths, dataset, task):
     files = require_files(task)
     for path in paths:
-        yield from map(files.texts, files.read_examples(path, reading_dataset(path, dataset)))
+        yield from map(files.texts, files.read_examples(path, dataset))
 
 
 def _words(path, rules):

@@ -8,7 +8,6 @@ import tensorflow as tf
 
 from kbert.features import ENCODER_INPUTS
 from kbert.input_pipelines.batches import first_rows
-from kbert.input_pipelines.data_files import reading_dataset
 from kbert.input_pipelines.records.record_folders import LabelledRecords
 from kbert.input_pipelines.source_rows import make_rows
 from kbert.input_pipelines.tables.table_paths import names_table
@@ -54,8 +53,7 @@ def read_run_texts(run: RunDirectory | None, task) -> tuple[list[dict], str]:
 
 
 def _read_file(run, task, path) -> list[dict]:
-    dataset = reading_dataset(path, run.config.dataset)
-    examples = task.files.read_examples(path, dataset, with_labels=False)
+    examples = task.files.read_examples(path, run.config.dataset, with_labels=False)
     read = list(itertools.islice(examples, _MOST_READ))
     step = max(1, -(-len(read) // MOST_TEXTS))
     return [inputs for example in read[::step] if (inputs := example_inputs(example, task.serving.inputs))]

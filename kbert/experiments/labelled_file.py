@@ -4,7 +4,6 @@ import collections
 import contextlib
 import copy
 
-from kbert.input_pipelines.data_files import reading_dataset
 from kbert.input_pipelines.held_out_split import digest_examples, held_out_indices, with_reversed
 from kbert.input_pipelines.labelled_files import examples_fingerprint
 from kbert.input_pipelines.repeated_rows import hashes_as_read
@@ -32,7 +31,7 @@ class LabelledFile:
 
     def __init__(self, path, files, dataset):
         self.path, self._files, self.whole = path, files, self
-        self.examples = list(files.read_examples(path, reading_dataset(path, dataset)))
+        self.examples = list(files.read_examples(path, dataset))
         self.dataset = files.complete_dataset(dataset, self.examples, path)
         self.fingerprint = examples_fingerprint(self.examples)
 

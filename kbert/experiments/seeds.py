@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import inspect
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from absl import logging
@@ -52,7 +53,7 @@ def run_seeds(config: FinetuningConfig, run_dir, seeds, **arguments):
     if holds_run(run_dir):
         raise ValueError(f"run_dir={run_dir} holds a single run; choose a new folder for several seeds.")
     configs = [dataclasses.replace(config, seed=seed) for seed in seeds]  # checks every seed now
-    warn_of_replaced_results(run_dir / FILE_NAME, "seeds", seeds)
+    warn_of_replaced_results(run_dir / FILE_NAME, lambda summary: summary["seeds"], seeds)
     metrics = {}
     for number, seeded in enumerate(configs, start=1):
         logging.info("seed %d, run %d of %d", seeded.seed, number, len(seeds))
@@ -62,11 +63,17 @@ def run_seeds(config: FinetuningConfig, run_dir, seeds, **arguments):
     return summary
 
 
-def warn_of_replaced_results(summary: Path, key: str, names):
-    """Warns where a summary that is there has results under a key beside those of the names."""
+def warn_of_replaced_results(summary: Path, results: Callable[[dict], Iterable], names):
+    """Warns where a summary that is there has results beside those of the names.
+
+    Args:
+      summary: the file.
+      results: function from what such a file holds to the names of its results.
+      names: those of the results to come.
+    """
     earlier: list = []
-    with contextlib.suppress(ValueError, KeyError, TypeError):
-        earlier = [*read_json_object(summary)[key]]
+    with contextlib.suppress(ValueError, LookupError, TypeError, AttributeError):  # not kbert's
+        earlier = [*results(read_json_object(summary))]
     if others := [str(name) for name in earlier if name not in names]:
         logging.warning(
             "%s has results of %s too, which it loses: name them as well; no finished run is trained again",

@@ -161,6 +161,7 @@ def stream_examples(
     splits = SplitCounter(path, (*columns, dataset.label, *dataset.text_columns, *dataset.labels))
     try:
         path = path if isinstance(path, Path) else Path(path)
+        dataset = reading_dataset(path, dataset)
         for where, record in _records(path, dataset, columns, optional, with_labels, problems):
             label = None
             try:
@@ -206,7 +207,7 @@ def needless_settings(path: str | Path, dataset: DatasetConfig) -> dict[str, str
 
     Data in memory go with a config for files of any format, which later files may have.
     """
-    file_format = find_format(path, dataset.file_format)
+    file_format = find_format(path, reading_dataset(path, dataset).file_format)
     return {} if file_format is None or isinstance(path, DataFile) else _READERS[file_format].needless
 
 

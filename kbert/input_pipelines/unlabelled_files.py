@@ -282,7 +282,7 @@ def _with_own_format(path, dataset) -> DatasetConfig:
     files have no header, without the names of its columns where this file has one.
 
     Files with delimiters of a run that says theirs, or reads CSV, are read with or without quotes as in the
-    run: a .tsv of a run that says so was written with quotes.
+    run: a .tsv of a run that says so was written with quotes, a .csv with tabs of one of TSV without them.
     """
     dataset = reading_dataset(path, dataset or DatasetConfig())
     if dataset.file_format is not None:
@@ -296,7 +296,7 @@ def _with_own_format(path, dataset) -> DatasetConfig:
                 dataset = dataclasses.replace(
                     dataset, delimiter=dataset.delimiter or FORMATS[named].delimiter
                 )
-            elif not dataset.delimiter:
+            elif not dataset.delimiter and FORMATS["tsv"].delimiter not in _first_line(path, dataset):
                 dataset = dataclasses.replace(dataset, file_format=None)
     return dataclasses.replace(dataset, column_names=()) if _has_header(path, dataset) else dataset
 
@@ -320,10 +320,10 @@ def _holds_lines(path, dataset):
     """Whether a file whose name says no format has texts in its lines, not the columns of the run, which is
     said: its first line is no header, lacks the delimiter, and another one that cuts it leaves no label."""
     names = dataset.column_names
-    if dataset.file_format not in DELIMITED or len(names) < 2 or not Path(path).is_file():
+    if dataset.file_format not in DELIMITED or len(names) < 2:
         return False
     delimiter = dataset.delimiter or FORMATS[dataset.file_format].delimiter
-    first = next((line for line in _lines(path, dataset) if line.strip()), "")
+    first = _first_line(path, dataset)
     cells = read_first_row(path, dataset) if first and delimiter not in first else []
     if not cells or names_columns(cells, dataset):
         return False
@@ -360,6 +360,12 @@ def _naming_format(path, dataset):
         if dataset.file_format is None or _named_format(path):
             raise
         raise ValueError(f"{error} {_why_so(path, dataset)}.") from None
+
+
+def _first_line(path, dataset):
+    """The first line in which something stands; "" for a pipe, which is read once."""
+    lines = _lines(path, dataset) if Path(path).is_file() else ()
+    return next((line for line in lines if line.strip()), "")
 
 
 def _lines(path, dataset):

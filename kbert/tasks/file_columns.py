@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from kbert.config import DatasetConfig
 from kbert.files.json_values import shown
-from kbert.input_pipelines.data_files import reading_dataset
 from kbert.input_pipelines.json_rows import MissingColumn, require_column
 from kbert.input_pipelines.labelled_files import stream_records
 from kbert.tasks import TASKS
@@ -120,7 +119,7 @@ def require_read(task: str, dataset: DatasetConfig, paths: Sequence[str | Path] 
     files = task_files(TASKS.require(task))
     if files is None:
         return
-    needless = [files.needless_settings(path, reading_dataset(path, dataset)) for path in paths]
+    needless = [files.needless_settings(path, dataset) for path in paths]
     unread = {field.name: "" for field in dataclasses.fields(dataset)}
     for name in unread:
         if name not in files.settings:
@@ -158,7 +157,7 @@ class CheckedFile(NamedTuple):
 
 def reads_without_tensorflow(task: str, path: str | Path, dataset: DatasetConfig) -> bool:
     """Whether a labelled file can be read without TensorFlow: files of kbert's tasks but for a few."""
-    return task in _FILES and not task_files(task).needs_tensorflow(path, reading_dataset(path, dataset))
+    return task in _FILES and not task_files(task).needs_tensorflow(path, dataset)
 
 
 def check_file(task: str, path: str | Path, dataset: DatasetConfig) -> CheckedFile | None:
@@ -176,7 +175,6 @@ def check_file(task: str, path: str | Path, dataset: DatasetConfig) -> CheckedFi
       ValueError: as `Files.read_examples` and `Files.complete_dataset` do; a `MissingColumn` for a column
         that the task reads and the file does not have.
     """
-    dataset = reading_dataset(path, dataset)
     if not reads_without_tensorflow(task, path, dataset):
         return None
     files, number = task_files(task), 0
@@ -206,10 +204,9 @@ def check_texts(task: str, path: str | Path, dataset: DatasetConfig):
         if "labels" not in files.settings or not reads_without_tensorflow(task, path, dataset):
             check_file(task, path, dataset)
             return
-        for _ in files.read_examples(path, reading_dataset(path, dataset)):
+        for _ in files.read_examples(path, dataset):
             pass
         return
-    dataset = reading_dataset(path, dataset)
     for _ in stream_records(
         path, dataset, (dataset.text, dataset.text_pair, None if several else dataset.label)
     ):
@@ -222,7 +219,7 @@ def holds_pairs(path: str | Path) -> bool:
     Raises:
       ValueError: as `stream_records` does.
     """
-    pairs = reading_dataset(path, DatasetConfig(text_pair="text_pair"))
+    pairs = DatasetConfig(text_pair="text_pair")
     try:
         for where, record in stream_records(path, pairs, PAIR, with_labels=False):
             require_column(record, "text_pair", where)

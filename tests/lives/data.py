@@ -71,7 +71,7 @@ class Rows:
         elif task == "token_classification":
             blocks = ("\n".join(f"{word} {tag}" for word, tag in zip(*pair, strict=True)) for pair in rows)
             return self._packed(f"{split}.conll", "\n\n".join(blocks) + "\n")
-        path = self._folder / f"{split}.{format}"
+        path = self._folder / f"{split}{self._world.get('ending') or f'.{format}'}"
         if format in TABLES:
             write = _WRITERS[format][bool(self._world.get("packing"))]
             return write(path, self._table(rows))
@@ -111,6 +111,8 @@ class Rows:
         values |= {"text": text, "label": label}
         if '"' in "".join(world["labels"]) and "classification" in task:  # marks of a label, not of the file
             values["labels"] = world["labels"]
+        if world.get("ending"):
+            values["file_format"] = world["format"]
         if task == "multiple_choice":
             values["choices"] = [f"c{n}" for n in range(CHOICES)]
         if world["pairs"] or task in VECTORS:

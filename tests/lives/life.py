@@ -78,6 +78,8 @@ class Life:
             return from_dict(PretrainingConfig, values | {"task": self.task_name}, "config")
         every = {} if "eval_every_steps" in values else {"eval_every_epochs": 1.0}
         values = {"max_seq_length": 24, "num_train_epochs": 2.0} | every | values
+        if self.world.get("start") == "vocabulary":
+            values["encoder"] = to_dict(self.encoder)
         settings = _SHORT.get(self.task_name, {}) | self._chosen("settings")
         TASKS[self.task_name].read_settings(settings)
         own = {"task": self.task_name, "task_settings": settings, "dataset": self.rows.dataset()}
@@ -151,9 +153,16 @@ class Life:
             files = {
                 f"{split}_file": self.files[split] for split in splits if f"{split}_dir" not in arguments
             }
-            data = {"init_checkpoint": self.checkpoint} | files
+            data = self._start() | files
         _, metrics = train(**{"config": config, "run_dir": self.folder / name} | data | arguments)
         return self.folder / name, metrics or {}
+
+    def _start(self) -> dict:
+        """What a fine-tuning begins from."""
+        start = self.world.get("start")
+        if start == "vocabulary":
+            return {"vocabulary": self.vocabulary}
+        return {"init_checkpoint": self.checkpoint, "from_scratch": start == "from_scratch"}
 
     def _train_teacher(self):
         if not (self.folder / "teacher").exists():

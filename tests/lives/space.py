@@ -29,8 +29,11 @@ FAMILIES = {
 TOKENIZERS = ("wordpiece", "wordpiece_cased", "wordpiece_mpnet", "bpe", "sentencepiece")
 TASK_NAMES = tuple(name for name in TASKS if name not in NOT_TRAINED)
 # Columns, labels and texts that files of people have; how their files are packed; where rows come from.
-COLUMNS = ("text", "Text", "sentence 1", "größe", "a,b", "label_", "select", "#1 String")
+COLUMNS = ("text", "text_pair", "label", "Text", "sentence 1", "größe", "a,b", "label_", "select", "#1 String")
 LABELS = (("0", "1"), ("ja", "nein"), ("a b", "c;d", "ß"), ("x", "y", "z", "😀"), ("O'Neill", '"q"'))
+ENDINGS = ("", "", "", ".dat")  # "" for that of the format; where no name says it, the config does
+# Of a fine-tuning: a checkpoint, one whose weights are not used, or a vocabulary and the config's encoder.
+STARTS = ("checkpoint", "checkpoint", "checkpoint", "checkpoint", "from_scratch", "vocabulary")
 PACKINGS = ("", "", ".gz", ".bz2", ".xz", ".zst")
 SCALES = ((0, 1), (-1, 1), (0, 5))  # of two texts' similarity; the first is yes or no
 
@@ -96,6 +99,8 @@ def draw_world(seed: int, accepts: Callable[[dict], bool]) -> dict:
         "labels": list(rng.choice(LABELS)),
         "scale": list(rng.choice(SCALES)),
         "class_label": rng.random() < 0.5,
+        "ending": rng.choice(ENDINGS),
+        "start": rng.choice(STARTS),
         "encoder.num_hidden_layers": rng.choice((1, 1, 1, 2, 2, 3)),
     }
     if world["task"] == "question_answering" and seed % 4:

@@ -44,7 +44,7 @@ def add_server_paths(app: FastAPI, service: Service, metrics: Metrics) -> None:
         return json_answer(
             {
                 "model_id": model.name,
-                "version": model.version,
+                "version": str(model.version),
                 "task": model.about.get("task"),
                 "labels": model.about.get("labels") or None,
                 "tags": labels_in_bioes(model.about.get("labels") or ()),

@@ -107,7 +107,8 @@ def run_glue(
         for name in itertools.chain(*(own.tests for own in files.values())):
             check_output_file(Path(submission_dir) / name, overwrite=True)
         _require_checkpoints(configs, seeds, run_dir)
-    warn_of_replaced_results(run_dir / SUMMARY, "tasks", configs)
+    names = [_result_name(name, lr) for name, task_configs in configs.items() for lr in task_configs]
+    warn_of_replaced_results(run_dir / SUMMARY, _result_names, names)
     by_task: dict[str, dict] = {}
     summary: dict = {}
     for name, task_configs in configs.items():
@@ -118,6 +119,18 @@ def run_glue(
     if submission_dir:
         _submit(chosen, files, by_task, run_dir, Path(submission_dir))
     return summary
+
+
+def _result_name(task, lr):
+    return f"{task} at a learning rate of {lr:g}"
+
+
+def _result_names(summary):
+    return [
+        _result_name(task, result["learning_rate"])
+        for task, results in summary["tasks"].items()
+        for result in results["by_learning_rate"]
+    ]
 
 
 def _configs(path, overrides, learning_rates) -> dict[float, FinetuningConfig]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kbert.files.file_format import FORMATS, format_by_name
+from kbert.input_pipelines.data_files import reading_dataset
 from kbert.input_pipelines.file_problems import FileProblems
 from kbert.input_pipelines.json_rows import json_type, text_problem
 from kbert.input_pipelines.label_names import seen_text
@@ -60,11 +61,12 @@ class SquadFiles(Files):
 
     def needless_settings(self, path, dataset):
         """A format whose cells are texts alone, which no file of questions has."""
-        return {} if _has_values(dataset.file_format) else {"file_format": "as jsonl or a table"}
+        file_format = reading_dataset(path, dataset).file_format
+        return {} if _has_values(file_format) else {"file_format": "as jsonl or a table"}
 
     def read_examples(self, path, dataset, with_labels=True):
         """`Question`s; see `read_questions`."""
-        return read_questions(path, with_labels, dataset.file_format)
+        return read_questions(path, with_labels, reading_dataset(path, dataset).file_format)
 
     def texts(self, example):
         return example.question, example.context

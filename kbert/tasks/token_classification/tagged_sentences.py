@@ -14,6 +14,7 @@ from absl import logging
 from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
 from kbert.files.file_format import FORMATS, format_by_name
+from kbert.input_pipelines.data_files import reading_dataset
 from kbert.input_pipelines.label_checks import judge_labels, with_judged_labels
 from kbert.input_pipelines.label_lists import listed_words
 from kbert.input_pipelines.label_names import sorted_labels
@@ -194,7 +195,7 @@ def read_tagged_sentences(
         `read_word_rows`, `read_sentence_rows` and `find_scheme`; for tags that break the scheme, and for a
         label that `dataset.labels` does not list.
     """
-    path = Path(path)
+    path = path if isinstance(path, Path) else Path(path)
     read = _reader(path, dataset)
     scheme = dataset.tag_scheme
     if with_labels and scheme == "auto":
@@ -229,7 +230,7 @@ def read_tagged_sentences(
 def _reader(path, dataset):
     if dataset.sentence:
         return read_word_rows
-    file_format = find_format(path, dataset.file_format)
+    file_format = find_format(path, reading_dataset(path, dataset).file_format)
     if file_format in (None, "tsv"):
         return read_conll
     return read_json_sentences if FORMATS[file_format].has_values else read_sentence_rows

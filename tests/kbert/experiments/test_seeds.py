@@ -59,5 +59,5 @@ def test_results_that_a_summary_loses_are_said(tmp_path, caplog):
         caplog.clear()
         if content:
             file.write_text(content)
-        seeds_module.warn_of_replaced_results(file, "seeds", asked)
+        seeds_module.warn_of_replaced_results(file, lambda summary: summary["seeds"], asked)
         assert ("has results of 1, 2 too, which it loses" in caplog.text) == says

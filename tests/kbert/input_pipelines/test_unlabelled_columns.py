@@ -613,6 +613,9 @@ def test_tabs_are_read_with_the_quotes_of_the_run(tmp_path):
     path.write_text('text\tlabel\n"a ""b"""\tham\n')
     dataset = DatasetConfig(file_format="csv", delimiter="\t")
     assert list(examples_from_columns(path, INPUTS, dataset)) == [{"text": 'a "b"'}]
+    tabs, dataset = path.rename(tmp_path / "a.csv"), DatasetConfig(file_format="tsv")
+    assert [row.text for row in read_rows(tabs, dataset)] == ['"a ""b"""']
+    assert list(examples_from_columns(tabs, INPUTS, dataset)) == [{"text": '"a ""b"""'}]
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_a_submission_that_cannot_be_answered_is_refused_before_a_training(glue_
 
 
 @pytest.mark.long
-def test_finished_runs_are_not_trained_again(glue_dir, pretraining_run, tmp_path, monkeypatch):
+def test_finished_runs_are_not_trained_again(glue_dir, pretraining_run, tmp_path, monkeypatch, caplog):
     """Two runs of CoLA, stopped in the second and taken up again."""
     arguments = {"tasks": ["cola"], "learning_rates": [1e-12, 5e-3], "seeds": [1], "overrides": TINY}
     arguments["init_checkpoint"] = pretraining_run.path
@@ -79,6 +79,9 @@ def test_finished_runs_are_not_trained_again(glue_dir, pretraining_run, tmp_path
     assert len(finished) == 1 and finished | trained == runs and not finished & trained
     trained.clear()
     assert run_glue(glue_dir, tmp_path, **arguments) == summary and not trained
+    assert "which it loses" not in caplog.text
+    run_glue(glue_dir, tmp_path, **arguments | {"learning_rates": [1e-12]})
+    assert "has results of cola at a learning rate of 0.005 too, which it loses" in caplog.text
 
 
 @pytest.mark.long
