@@ -51,10 +51,12 @@ def require_one_batch(source, number: int, batch_size: int):
 
 def reading_dataset(path, dataset: DatasetConfig) -> DatasetConfig:
     """How a file is read: as its dataset says, but for the form, which data in memory have of their own. So
-    have files whose name and beginning say another kind than `file_format`, such as a table."""
+    have folders, and files whose name and beginning say another kind than `file_format`, such as a table."""
     if isinstance(path, DataFile):
         return dataclasses.replace(dataset, file_format=None, delimiter=None, encoding=None)
-    if dataset.file_format and not Path(path).is_dir():
+    if dataset.file_format and Path(path).is_dir():
+        return dataclasses.replace(dataset, file_format=None)
+    if dataset.file_format:
         first = Path(path) if Path(path).exists() else source_files(path)[0]
         named = format_by_name(first)
         if named and kind_of_rows(named) != kind_of_rows(dataset.file_format) and first.is_file():

@@ -385,12 +385,13 @@ def delimited_records(
     header, short, whole, in_quotes, in_single, cut = layout.header, [], 0, 0, 0, []
     marks_of_rows = (dataset.label, *dataset.labels, *_IDS)
     row_mark = next((header.index(name) for name in marks_of_rows if name in header), None)
-    known, swallowing, kept = set(), [], 0
+    known, swallowing, kept, commas = set(), [], 0, Counter[tuple[bool, bool]]()
     in_marks = [] if layout.quoted else [header.index(name) for name in columns if name in header]
     require_columns(header, path, columns, dataset, problems)
     least = len(header)
     while least > 1 and not header[least - 1].strip():  # a delimiter at the end of each line
         least -= 1
+    named = header[:least]
     for number, cells in read_cells(lines, path, layout, problems):
         where, line = f"{path} line {number}", cells
         if len(cells) != len(header) and len(cells) >= least and not any(cells[len(header) :]):
@@ -399,6 +400,8 @@ def delimited_records(
             joined = "".join(cells)  # first: this is done for every row
             whole += 1
             in_quotes += not layout.quoted and '""' in joined and any(map(_is_in_quotes, cells))
+            if not layout.quoted and ("," in joined or '"' in joined):
+                commas.update(("," in cell, cell[:1] == cell[1:][-1:] == '"') for cell in cells)
             in_marks = [column for column in in_marks if cells[column][:1] == cells[column][1:][-1:] == '"']
             kept += "\r" in joined and joined.replace("\r\n", "").count("\r")
             in_single += "''" in joined and any(_is_in_quotes(cell, "'") for cell in cells)
@@ -409,11 +412,11 @@ def delimited_records(
                     known.add(cells[row_mark])
                 if "\n" in joined and (inner := _forms_of_lines(line, row_mark, layout)):
                     swallowing.append((number - joined.count("\n"), number, inner))
-            yield where, dict(zip(header, cells, strict=True))
+            yield where, dict(zip(named, cells, strict=False))
         elif not cells and (with_labels or len(header) > 1):
             continue
         elif not any(cell.strip() for cell in cells):
-            yield where, dict.fromkeys(header, "")
+            yield where, dict.fromkeys(named, "")
         elif with_labels and dataset.skip_short_rows and len(cells) < least:
             short.append(number)
         else:
@@ -426,10 +429,14 @@ def delimited_records(
             )
     if whole < _ENOUGH_ROWS:  # a text may be speech
         in_marks = []
-    if in_quotes or in_marks:
+    what = ""
+    if in_quotes:
         what = f"{in_quotes:,} row(s) have cells in quotation marks, with doubled ones inside"
-        if not in_quotes:
-            what = f"all cells of the column {header[in_marks[0]]!r} stand in quotation marks"
+    elif in_marks:
+        what = f"all cells of the column {header[in_marks[0]]!r} stand in quotation marks"
+    elif commas[True, True] >= _ENOUGH_ROWS and not (commas[True, False] or commas[False, True]):  # Excel's
+        what = f"{commas[True, True]:,} cells stand in quotation marks, all those with a comma and no others"
+    if what:
         warn_once(
             f"{path}: {what}, as CSV has them; TSV is read without quoting, so all marks are read as text. "
             f"{_AS_CSV}"

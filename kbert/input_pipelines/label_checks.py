@@ -55,6 +55,23 @@ def with_judged_labels(
     judge(counts, path)
 
 
+def with_judged_label_sets(examples: Iterable, labels_of: Callable, path: str | Path) -> Iterator:
+    """Yields the examples of a file with several labels each; after the last one, they are judged by
+    `judge_several_labels`. The arguments are those of `with_judged_labels`."""
+    are_apart = False
+
+    def noted(example):
+        nonlocal are_apart
+        labels = labels_of(example)
+        are_apart |= len(labels) > 1
+        return labels
+
+    def judge(counts, path):
+        judge_several_labels(counts, path, are_apart)
+
+    return with_judged_labels(examples, noted, judge, path)
+
+
 def with_judged_numbers(
     read: Callable, number_of: Callable, skip_unlabelled: bool, path: str | Path
 ) -> Iterator:
@@ -274,15 +291,21 @@ def judge_classes(counts: Mapping[str, int], path: str | Path):
         )
 
 
-def judge_several_labels(counts: Mapping[str, int], path: str | Path):
+def judge_several_labels(counts: Mapping[str, int], path: str | Path, are_apart: bool = False):
     """Judges the labels of rows with several of them; warns of labels that share parts between strong marks.
+
+    Args:
+      counts: label -> how often it is there.
+      path: the file, for messages.
+      are_apart: whether a row has several, as lists have them, or between separators. Then a blank or a slash
+        may stand in a name that consists of others, such as "pop rock" and "Action/Adventure": it is said.
 
     Raises:
       ValueError: as `judge_labels` does; for a label that is made of others, which were not separated; for
         zeros and ones in the place of names.
     """
     _require_no_bits(counts, path)
-    _require_separated(counts, path)
+    _require_separated(counts, path, are_apart)
     judge_labels(counts, path, may_be_rare=True)
     for mark in _STRONG_MARKS:
         marked = [label for label in counts if mark in label]
@@ -313,18 +336,20 @@ def _require_no_bits(counts, path):
         )
 
 
-def _require_separated(counts, path):
+def _require_separated(counts, path, are_apart):
     tags = [label for label in counts if _TAGS.fullmatch(label)]
     if len(tags) == len(counts) and (several := [label for label in tags if BETWEEN_TAGS in label]):
         raise ValueError(
             f"{path}: the label {several[0][:200]!r} is several in <>; set "
             f"dataset.label_separator={BETWEEN_TAGS!r}."
         )
-    for sentence, mark in _made_of_others(counts, f"{_STRONG_MARKS}/ "):
+    for sentence, mark in _made_of_others(counts, _STRONG_MARKS if are_apart else f"{_STRONG_MARKS}/ "):
         raise ValueError(
             f"{path}: {sentence}; set dataset.label_separator={mark!r}, or list all labels in dataset.labels "
             "if it is one."
         )
+    for sentence, _ in itertools.islice(_made_of_others(counts, "/ "), 1):
+        warn_once(f"{path}: {sentence}. It is learned as a label of its own.")
 
 
 def _made_of_others(counts, marks) -> Iterator[tuple[str, str]]:

@@ -497,8 +497,9 @@ def _require_format(path, dataset):
     if file_format is None:
         require_text_file(path, "rows of text")
         likely = likely_format(next(text_lines(path, None, FileProblems(path)), ""))
+        quotes = "; csv and dataset.delimiter='\\t' where Excel or pandas wrote it" if likely == "tsv" else ""
         raise ValueError(
             f"{path}: cannot tell the format from the name; end it in one of {', '.join(ENDINGS)}, or set "
-            f"dataset.file_format{likely and f'={likely}, which its first line looks like'}."
+            f"dataset.file_format{likely and f'={likely}, which its first line looks like'}{quotes}."
         )
     return file_format

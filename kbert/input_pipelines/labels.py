@@ -39,6 +39,7 @@ _NO_LABEL = NO_VALUE | {"?", "n.a.", "N.A.", "."}  # and what SNLI, SAS and peop
 # Signs that may also be classes, beside +1 and "+": the whole file tells, see `judge_labels`.
 SIGNS = (*DASHES, *map(str, NUMBERS_FOR_NONE))
 _MOST_KNOWN = 4096
+_THOUSANDS, _BELOW_THOUSAND = re.compile(r"-?[1-9]\d{0,2}\.\d{3}"), re.compile(r"-?\d{1,3}")
 _LIST_ENDS = frozenset(")]}")
 # The heads of labels that say beside two texts whether they belong together.
 _PAIR_LABELS = (
@@ -139,6 +140,8 @@ class RowLabels:
         where the first row looks like a header."""
         number, left_out = self._number, self._left_out
         self._headers.say(number)
+        if self._read_label is number_label:
+            _say_thousands(self._known)
         if not left_out:
             return
         if left_out == number:
@@ -146,6 +149,19 @@ class RowLabels:
                 raise self._lacking
             raise ValueError(f"no row of {number:,} has a label; the first: {self._first}.")
         warn_once(f"{left_out:,} of {number:,} rows have no label and are left out; the first: {self._first}")
+
+
+def _say_thousands(cells: Collection[str]):
+    """Warns of "1.250" among whole numbers below a thousand: German, Italian and Spanish spreadsheets write
+    1250 so. Where all numbers have three digits behind the point, as of "%.3f", they are fractions."""
+    grouped = [cell for cell in cells if _THOUSANDS.fullmatch(cell.strip())]
+    others = [cell for cell in cells if not _THOUSANDS.fullmatch(cell.strip())]
+    if grouped and others and all(_BELOW_THOUSAND.fullmatch(cell.strip()) for cell in others):
+        shown = grouped[0].strip()
+        warn_once(
+            f"labels such as {shown!r} stand beside whole numbers and are read as fractions; if the point "
+            f"separates thousands, write {shown.replace('.', '')}."
+        )
 
 
 def class_label(record: dict, dataset: DatasetConfig, where: str) -> str:

@@ -102,7 +102,7 @@ def examples_of_file(
     `examples_from_lines`. Their arguments and errors."""
     if has_rows(path, dataset):
         return examples_from_columns(path, inputs, dataset)
-    return examples_from_lines(inputs, _lines(path, dataset or DatasetConfig()), str(path))
+    return examples_from_lines(inputs, _lines(path, dataset or DatasetConfig()), str(path), dataset)
 
 
 def with_checked_texts(
@@ -232,8 +232,10 @@ def examples_from_table(
 
 
 def _require_different(header, path):
-    if len(set(header)) < len(header):
-        twice = sorted({name for name in header if header.count(name) > 1})
+    named = list(header)
+    while named and not named[-1].strip():  # a delimiter at the end of each line
+        named.pop()
+    if twice := sorted({name for name in named if named.count(name) > 1}):
         raise ValueError(
             f"{path} has several columns {', '.join(map(repr, twice))[:200]}, and a table of predictions "
             "keeps one of them; give each a name of its own, or name the output_file .jsonl."
@@ -259,7 +261,7 @@ def texts_and_pairs(
     """
     if not has_rows(path, dataset):
         lines = _lines(path, dataset or DatasetConfig())
-        return map(_text_and_pair, _lines_of_text(lines, path))
+        return map(_text_and_pair, _lines_of_text(lines, path, dataset))
     examples = examples_from_columns(path, [("text",), ("text", "text_pair")], dataset)
 
     def rows():
@@ -282,7 +284,7 @@ def _with_own_format(path, dataset) -> DatasetConfig:
     files have no header, without the names of its columns where this file has one.
 
     Files with delimiters of a run that says theirs, or reads CSV, are read with or without quotes as in the
-    run: a .tsv of a run that says so was written with quotes, a .csv with tabs of one of TSV without them.
+    run: a .tsv of a run that says so was written with quotes.
     """
     dataset = reading_dataset(path, dataset or DatasetConfig())
     if dataset.file_format is not None:
@@ -296,7 +298,7 @@ def _with_own_format(path, dataset) -> DatasetConfig:
                 dataset = dataclasses.replace(
                     dataset, delimiter=dataset.delimiter or FORMATS[named].delimiter
                 )
-            elif not dataset.delimiter and FORMATS["tsv"].delimiter not in _first_line(path, dataset):
+            elif not dataset.delimiter:
                 dataset = dataclasses.replace(dataset, file_format=None)
     return dataclasses.replace(dataset, column_names=()) if _has_header(path, dataset) else dataset
 
@@ -320,10 +322,10 @@ def _holds_lines(path, dataset):
     """Whether a file whose name says no format has texts in its lines, not the columns of the run, which is
     said: its first line is no header, lacks the delimiter, and another one that cuts it leaves no label."""
     names = dataset.column_names
-    if dataset.file_format not in DELIMITED or len(names) < 2:
+    if dataset.file_format not in DELIMITED or len(names) < 2 or not Path(path).is_file():
         return False
     delimiter = dataset.delimiter or FORMATS[dataset.file_format].delimiter
-    first = _first_line(path, dataset)
+    first = next((line for line in _lines(path, dataset) if line.strip()), "")
     cells = read_first_row(path, dataset) if first and delimiter not in first else []
     if not cells or names_columns(cells, dataset):
         return False
@@ -360,12 +362,6 @@ def _naming_format(path, dataset):
         if dataset.file_format is None or _named_format(path):
             raise
         raise ValueError(f"{error} {_why_so(path, dataset)}.") from None
-
-
-def _first_line(path, dataset):
-    """The first line in which something stands; "" for a pipe, which is read once."""
-    lines = _lines(path, dataset) if Path(path).is_file() else ()
-    return next((line for line in lines if line.strip()), "")
 
 
 def _lines(path, dataset):
@@ -540,6 +536,7 @@ def examples_from_lines(
     inputs: Sequence[tuple[str, ...]],
     lines: Iterable[str],
     source: str,
+    dataset: DatasetConfig | None = None,
     most_problems: int = MOST_ROWS,
 ) -> Iterator[dict]:
     """The examples of lines.
@@ -552,6 +549,7 @@ def examples_from_lines(
       inputs: the inputs of each signature of the task that answers texts; the first is the usual one.
       lines: the lines.
       source: where they are from, for messages.
+      dataset: of the run's config, by whose columns a header is known.
       most_problems: with 1 the first line of another form is an error at once, where somebody waits for the
         answer to each line.
 
@@ -561,8 +559,8 @@ def examples_from_lines(
     """
     number_of_texts = _TEXTS_OF_A_LINE.get(inputs[0])
     problems = FileProblems(source, most_problems)
-    if number_of_texts and ("text",) in inputs and all("text" in names for names in inputs):
-        lines = _lines_of_text(lines, source)
+    if number_of_texts and all("text" in names for names in inputs):
+        lines = _lines_of_text(lines, source, dataset)
     for number, line in enumerate(lines, start=1):
         if number_of_texts is None and not line.strip():
             continue
@@ -580,9 +578,14 @@ def examples_from_lines(
     problems.raise_all()
 
 
-def _lines_of_text(lines, source):
-    """The lines. Warns where the first holds more than a text."""
+def _lines_of_text(lines, source, dataset):
+    """The lines. Warns where the first holds more than a text, or is a header."""
     for number, line in enumerate(lines, start=1):
+        if number == 1 and names_columns(re.split(r"[,;|\t]", line), dataset or DatasetConfig()):
+            warn_once(
+                f"{source} line 1 is a header, and is read as a text, as all lines are; a file of columns "
+                "has a name that ends in .csv or .tsv, and is given by it."
+            )
         for looks, (what, advice) in _NO_TEXTS.items() if number == 1 else ():
             if re.fullmatch(looks, line):
                 warn_once(f"{source} line 1 is {what}, and is read as a text, as all lines are; {advice}.")

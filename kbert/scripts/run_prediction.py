@@ -197,7 +197,8 @@ def _examples(source, flags, num_texts):
         # Somebody waits for the answer to each line.
         alone = 1 if sys.stdin.isatty() or flags.batch_size == 1 else None
         name = "standard input"
-        examples = examples_from_lines(inputs, read_standard_input(), name, most_problems=1)
+        lines = read_standard_input()
+        examples = examples_from_lines(inputs, lines, name, source.dataset, most_problems=1)
         if not alone:  # its format is that of lines, whatever the run's files had
             dataset = replace(source.dataset or DatasetConfig(), file_format=None)
             examples = with_checked_texts(examples, name, dataset, source.task.files)

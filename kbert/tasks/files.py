@@ -13,7 +13,7 @@ from kbert.files.json_values import shown
 from kbert.input_pipelines import labelled_files
 from kbert.input_pipelines.label_checks import (
     judge_classes,
-    judge_several_labels,
+    with_judged_label_sets,
     with_judged_labels,
     with_judged_numbers,
     without_marks,
@@ -113,6 +113,9 @@ class Files:
         return None
 
 
+_with_judged_classes = functools.partial(with_judged_labels, judge=judge_classes)
+
+
 class TextFiles(Files):
     """A text, or a pair of texts, and its label: `LabelledText`s of files of rows.
 
@@ -120,7 +123,8 @@ class TextFiles(Files):
       read_label: the function that reads a label, see kbert/input_pipelines/labels.py.
       label_names: function from what is read to the names of labels in it; None for numbers. By default an
         example has one label.
-      judge: the function that judges the labels of a file, see kbert/input_pipelines/label_checks.py.
+      with_judged: function from (examples, function that gives their labels, path) to the examples, whose
+        labels are judged at the end, see kbert/input_pipelines/label_checks.py.
       settings: what is read beside `ROW_SETTINGS`.
     """
 
@@ -128,10 +132,10 @@ class TextFiles(Files):
         self,
         read_label: Callable = class_label,
         label_names: Callable | None = lambda label: (label,),
-        judge: Callable = judge_classes,
+        with_judged: Callable = _with_judged_classes,
         settings: tuple[str, ...] = ("labels", "positive_label"),
     ):
-        self._read_label, self._label_names, self._judge = read_label, label_names, judge
+        self._read_label, self._label_names, self._with_judged = read_label, label_names, with_judged
         self.settings = ROW_SETTINGS + settings
 
     def read_examples(self, path, dataset, with_labels=True):
@@ -147,7 +151,7 @@ class TextFiles(Files):
         if dataset.labels or not with_labels:
             return read()
         rows = without_marks(read, self.labels, path) if dataset.skip_unlabelled else read()
-        return with_judged_labels(rows, self.labels, self._judge, path)
+        return self._with_judged(rows, self.labels, path=path)
 
     def needless_settings(self, path, dataset):
         """Those of the format; and the positive label of more labels than two."""
@@ -200,4 +204,4 @@ class TextFiles(Files):
 
 
 ONE_LABEL_FILES = TextFiles()
-SEVERAL_LABELS_FILES = TextFiles(label_set, tuple, judge_several_labels, ("labels", "label_separator"))
+SEVERAL_LABELS_FILES = TextFiles(label_set, tuple, with_judged_label_sets, ("labels", "label_separator"))

@@ -29,7 +29,7 @@ FAMILIES = {
 TOKENIZERS = ("wordpiece", "wordpiece_cased", "wordpiece_mpnet", "bpe", "sentencepiece")
 TASK_NAMES = tuple(name for name in TASKS if name not in NOT_TRAINED)
 # Columns, labels and texts that files of people have; how their files are packed; where rows come from.
-COLUMNS = ("text", "text_pair", "label", "Text", "sentence 1", "größe", "a,b", "label_", "select", "#1 String")
+COLUMNS = "text;text_pair;label;Text;sentence 1;größe;a,b;label_;select;#1 String".split(";")
 LABELS = (("0", "1"), ("ja", "nein"), ("a b", "c;d", "ß"), ("x", "y", "z", "😀"), ("O'Neill", '"q"'))
 ENDINGS = ("", "", "", ".dat")  # "" for that of the format; where no name says it, the config does
 # Of a fine-tuning: a checkpoint, one whose weights are not used, or a vocabulary and the config's encoder.

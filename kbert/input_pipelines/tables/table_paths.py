@@ -32,21 +32,15 @@ def find_table(path: str | Path, file_format: str | None = None) -> Table | None
     Args:
       path: a `.parquet` or `.arrow` file; a pattern such as `data/train-*.parquet`, whose files are read by
         name in order, each once; or a folder that `Dataset.save_to_disk` of Hugging Face's `datasets` wrote.
-      file_format: `dataset.file_format` of a config, which stands above the name of a file.
+      file_format: `dataset.file_format` of a config; it stands above the name of a file. A folder is Arrow.
 
     Raises:
-      ValueError: when there is no such file, for a folder that is no split of a dataset or is asked for in
-        another format, for a pattern of other files than tables, and as `require_all_shards`.
+      ValueError: when there is no such file, for a folder that is no split of a dataset, for a pattern of
+        other files than tables, and as `require_all_shards`.
     """
     path = Path(path)
     if path.is_dir():
-        files = _split_files(path)
-        if file_format not in (None, "arrow"):
-            raise ValueError(
-                f"{path} is a folder of `datasets`, whose files are Arrow, but dataset.file_format is "
-                f"{file_format!r}; leave it out."
-            )
-        return Table("arrow", files)
+        return Table("arrow", _split_files(path))
     if path.is_file():
         kind = _table_format(path, file_format)
         return Table(kind, (path,)) if kind else None

@@ -58,7 +58,8 @@ def recorded_run(name, folder, vocabulary, num_hidden_layers=1):
         task = task_class()
     else:
         task = task_class.from_dataset(dataset, task_class.read_settings(settings)).with_pooling(None)
-        of_config = {"dataset": dataset, "task_settings": settings, "best_metric": "loss", "eval_batch_size": 4}
+        of_config = {"dataset": dataset, "task_settings": settings, "best_metric": "loss"}
+        of_config |= {"eval_batch_size": 4}
     model = task.build_model(BertEncoder(tiny_encoder_config(num_hidden_layers=num_hidden_layers)))
     run = written_run(folder, task, model, vocabulary, **of_config)
     if chosen:

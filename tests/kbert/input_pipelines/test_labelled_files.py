@@ -111,7 +111,12 @@ def test_quotation_marks_around_all_texts_of_tsv_are_said(write, caplog):
     path = write("d.tsv", '"good ""film"""\t1\t\n' * 4)  # a tab at the end of each line, as in SemEval-2017's
     assert read_rows(path, bare)[0].label == "1"
     assert f"{path}: 4 row(s) have cells in quotation marks, with doubled ones inside" in caplog.text
+    excel = "text\tlabel\n" + '"good, but dear"\t1\nfine\t0\n' * 10  # its "Text (Tab delimited)"
+    read_rows(path := write("e.tsv", excel), PLAIN)
+    assert f"{path}: 10 cells stand in quotation marks, all those with a comma and no others" in caplog.text
     caplog.clear()
+    for number, line in enumerate(("fine, too\t0\n", '"fine"\t0\n')):
+        read_rows(write(f"f{number}.tsv", excel + line), PLAIN)
     read_rows(write("b.tsv", '"good film"\t1\n"a" or "b"\t0\nbad\t0\n' * 5), bare)
     read_rows(write("c.tsv", '"good film"\t1\n'), bare)  # one may be speech
     assert not caplog.text

@@ -567,6 +567,21 @@ def test_labels_that_were_not_separated_are_refused(mark):
         judge_several_labels({"x": 2, "y": 1, f"x{mark}y": 1}, "file")
 
 
+@pytest.mark.parametrize("mark", "/ ")
+def test_a_name_may_consist_of_others_where_rows_have_several(mark, tmp_path, caplog):
+    name = f"pop{mark}rock"
+    lists = [json.dumps({"text": "a", "label": row}) for row in (["pop", "rock"], [name])]
+    for path, content in (
+        (tmp_path / "a.jsonl", "\n".join(lists)),
+        (tmp_path / "a.csv", f"text,label\na,pop|rock\nb,{name}\n"),
+    ):
+        path.write_text(content)
+        dataset = DatasetConfig(label_separator="|" if path.suffix == ".csv" else None)
+        rows = list(SEVERAL_LABELS_FILES.read_examples(path, dataset))
+        assert [row.label for row in rows] == [("pop", "rock"), (name,)]
+        assert f"{path}: the label {name!r} (1) is made of the labels 'pop', 'rock'. It is" in caplog.text
+
+
 def test_a_mark_at_the_end_of_names_separates_nothing(caplog):
     judge_several_labels({"C#": 2, "F#": 1, "Python": 3}, "file")
     assert not caplog.messages
@@ -721,6 +736,24 @@ def test_a_row_of_json_without_one_of_the_columns_of_labels_may_be_left_out(tmp_
 def test_a_number_in_another_notation_is_told_how_to_write_it(value, mend):
     with pytest.raises(ValueError, match=mend):
         number_label({"label": value}, DatasetConfig(), "here")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "is_said"),
+    [
+        (("1.250", "85", "12.500"), True),
+        (("1.250", "0.125", "3.000"), False),
+        (("1.250", "2.500"), False),
+        (("1.25", "85"), False),
+        (("1.250", "8500"), False),
+    ],
+)
+def test_points_that_may_separate_thousands_are_said(numbers, is_said, tmp_path, caplog):
+    path = tmp_path / "prices.csv"
+    path.write_text("text,label\n" + "".join(f"a {n},{number}\n" for n, number in enumerate(numbers)))
+    rows = [row.label for row in NumberFiles().read_examples(path, DatasetConfig())]
+    assert rows == list(map(float, numbers))
+    assert ("'1.250' stand beside whole numbers and are read as fractions" in caplog.text) == is_said
 
 
 @pytest.mark.parametrize(
