@@ -207,6 +207,16 @@ class ServedModel:
             )
         return name, self.signatures[name]
 
+    @property
+    def required_text_inputs(self) -> TextInputs:
+        """The `TextInputs`. RequestError where the model came without its vocabulary."""
+        if self.text_inputs is None:
+            raise RequestError(
+                "NOT_FOUND",
+                f"{self.name} has no vocabulary beside it, so this server cannot tokenize for it.",
+            )
+        return self.text_inputs
+
     def tokenize(self, texts, pairs=None) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """(encoder inputs, padded to the longest; whether each text or pair was cut).
 
@@ -219,11 +229,7 @@ class ServedModel:
         Raises:
           RequestError: the model came without its vocabulary.
         """
-        if self.text_inputs is None:
-            raise RequestError(
-                "NOT_FOUND",
-                f"{self.name} has no vocabulary beside it, so this server cannot tokenize for it.",
-            )
+        _ = self.required_text_inputs
         columns = [tf.constant(list(texts), tf.string) for texts in (texts, pairs) if texts is not None]
         rows = self._rows[len(columns)](*columns)
         return {name: values.numpy() for name, values in rows.features.items()}, rows.truncated.numpy()

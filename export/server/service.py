@@ -1,6 +1,5 @@
 """What both APIs ask: named tensors, vectors of texts, tokens of a text."""
 
-import itertools
 import threading
 import time
 from collections.abc import Callable
@@ -202,32 +201,34 @@ class Service:
     def pieces(self, request: Request, texts: list[str], max_tokens: int | None = None) -> list[list[dict]]:
         """The tokens of each text: {"id", "text", "special", "start", "stop"}; a literal `[MASK]` is text.
 
-        The last two are code points of the text, None for special tokens, and for all where a row does not
-        begin with the first tokens of its text. Arguments as for `embed`.
+        The last two are code points of the text, None for special tokens and of a model of token vectors.
+
+        Args:
+          request: the one that asks.
+          texts: texts behind their prompts.
+          max_tokens: for a model of token vectors: how many are read, the rest is cut. Others give all.
         """
-        rows = self._whole_rows(request, texts, True, max_tokens, _NAME_TEXT)
-        inputs = self.model.text_inputs
-        read = inputs.tokenizer.with_offsets(tf.constant(self.checked(texts).tolist()))
-        tokens, special = inputs.vocabulary.tokens, {inputs.vocabulary.cls_id, inputs.vocabulary.sep_id}
+        inputs = self.model.required_text_inputs
+        vocabulary, encoded = inputs.vocabulary, self.checked(texts)
+        special = (vocabulary.cls_id, vocabulary.sep_id)
 
-        def pieces_of_row(ids, whole, starts, stops):
-            own = [index for index in ids if index not in special]
-            is_beginning = own == whole[: len(own)]
-            spans = zip(starts, stops, strict=True) if is_beginning else itertools.repeat((None, None))
-            for index in ids:
-                start, stop = (None, None) if index in special else next(spans)
-                yield {
-                    "id": index, "text": tokens[index], "special": index in special,
-                    "start": start, "stop": stop,
-                }  # fmt: skip
+        def piece(index, start=None, stop=None):
+            token = {"id": index, "text": vocabulary.tokens[index], "special": index in special}
+            return token | {"start": start, "stop": stop}
 
+        if max_tokens is not None:
+            rows = self._whole_rows(request, texts, True, max_tokens, _NAME_TEXT)
+            lengths = rows["input_mask"].sum(axis=1).tolist()
+            whole = zip(rows["input_ids"].tolist(), lengths, strict=True)
+            return [list(map(piece, ids[:length])) for ids, length in whole]
+        began = time.monotonic()
+        read = inputs.tokenizer.with_offsets(tf.constant(encoded.tolist()))
+        request.tokenizing += time.monotonic() - began
+        check_size("tokens of the texts", len(read.ids.flat_values), tf.int32, self.limits)
+        parts = (part.to_list() for part in (read.ids, read.starts, read.ends))
         return [
-            [*pieces_of_row(ids[: int(mask.sum())], *parts)]
-            for ids, mask, *parts in zip(
-                rows["input_ids"].tolist(), rows["input_mask"],
-                *(part.to_list() for part in (read.ids, read.starts, read.ends)), strict=True,
-            )
-        ]  # fmt: skip
+            [piece(special[0]), *map(piece, *spans), piece(special[1])] for spans in zip(*parts, strict=True)
+        ]
 
     def checked(self, texts: list[str]) -> np.ndarray:
         """Texts of one request, checked, as bytes."""

@@ -84,7 +84,7 @@ function field(name) {
 
 async function showPieces(area, place) {
   const text = area.value;
-  const prompt = area.id === "field-query" && "query" in (state.info.prompts ?? {}) ? { prompt_name: "query" } : {};
+  const prompt = area.id === "field-query" ? { prompt_name: "query" } : {};
   try {
     const [pieces] = text ? await ask("tokenize", { inputs: text, ...prompt }) : [[]];
     if (area.value !== text) return; // another answer is on its way

@@ -53,8 +53,8 @@ def add_server_paths(app: FastAPI, service: Service, metrics: Metrics) -> None:
                 "special_tokens": special,
                 "max_input_length": model.longest(),
                 "max_texts": service.limits.max_texts,
-                # As TEI's clients read it.
-                "max_client_batch_size": service.limits.max_texts,
+                # Texts that TEI's clients send at a time, some with 5 seconds of patience; TEI says 32, too.
+                "max_client_batch_size": min(32, service.limits.max_texts),
                 "max_batch_tokens": service.limits.max_batch_tokens,
                 "auto_truncate": True,
                 "model_type": _model_type(model),

@@ -145,7 +145,7 @@ def test_a_size_of_the_json_that_cannot_be_is_refused(asked, json_size):
 
 def test_what_the_server_says_of_itself(asked):
     limits = asked.rest("GET", "/info")[1]
-    assert limits["max_client_batch_size"] == limits["max_texts"] == 500
+    assert (limits["max_client_batch_size"], limits["max_texts"]) == (32, 500)
     told = asked.rest("GET", "/v2")[1]
     assert told["name"] == "kbert" and told["extensions"] == ["binary_tensor_data"]
     assert asked.rest("GET", "/v2/health/live") == (200, {"live": True})

@@ -63,11 +63,13 @@ def test_texts_whose_sigmoids_are_equal_keep_the_order_of_their_numbers(judge):
     documents = {"query": "a", "documents": body["texts"], "top_n": 2}
     _, answer = judge.post("/v2/rerank", documents)
     assert [one["index"] for one in answer["results"]] == order[:2]
+    assert answer["data"] == answer["results"]  # Voyage's client
 
 
 def test_tokens_that_are_not_known_are_not_told(judge):
     _, answer = judge.post("/v2/rerank", {"query": "ab", "documents": ["a"]})
-    assert set(answer) == {"id", "model", "results", "meta"} and "tokens" not in answer["meta"]
+    assert set(answer) == {"id", "model", "results", "meta", "object", "data"}
+    assert "tokens" not in answer["meta"]
 
 
 def test_a_pair_is_cut_only_where_it_may_be(judge):

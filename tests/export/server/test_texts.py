@@ -205,12 +205,14 @@ def test_tokens_are_those_of_the_tokenizer(vectors):
     assert [piece["special"] for piece in pieces] == [True, *[False] * (len(ids) - 2), True]
 
 
-def test_tokens_say_where_they_stand_also_in_a_text_that_is_cut(vectors):
-    """In characters, as in text-embeddings-inference: clients cut long texts there."""
+def test_all_tokens_say_where_they_stand_also_those_that_a_model_does_not_read(vectors):
+    """In characters, as in text-embeddings-inference: clients count long texts, and cut them there."""
     asked, loaded = vectors
     text = "Play, the 😀 jump " + "walk " * 60
     status, (pieces,) = asked.post("/tokenize", {"inputs": text})
-    assert status == 200 and len(pieces) == loaded.max_seq_length
+    assert status == 200 and len(pieces) > loaded.max_seq_length
+    told = asked.rest("GET", "/info")[1]
+    assert told["max_input_length"] == loaded.max_seq_length and told["version"] == "1"
     assert all(pieces[index]["start"] is pieces[index]["stop"] is None for index in (0, -1))
     ends = 0
     for piece in pieces[1:-1]:
