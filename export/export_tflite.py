@@ -108,7 +108,7 @@ def export_tflite(
     require("litert", "an export to LiteRT")
     requests.check_quantizations(quantizations)
 
-    source = litert_source.to_litert_source(model, _read_config(config), eval_file)
+    source = litert_source.to_litert_source(model, _read_config(config))
     _check_output_dir(output_dir, source, overwrite)
     requests.check_task(source)
     lengths = requests.checked_lengths(max_seq_lengths, source, several=not (mediapipe or tokenizer_inside))
@@ -123,13 +123,13 @@ def export_tflite(
     export = measured_export.MeasuredExport(source, lengths, data, min_agreement, mediapipe, tokenizer_inside)
     title = f"LiteRT files of {Path(source.path).resolve().name}"
     with whole_folder(output_dir, replace=overwrite) as aside:
-        source.reading.vocabulary.write_files(aside)
+        source.loaded.vocabulary.write_files(aside)
         write_labels(getattr(export.task, "labels", ()), aside)
         reports = {}
         for name in quantizations:
             with activity(f"{name}: conversion, comparison with Keras, latency"):
                 reports[name] = export.write(aside, name)
-        best = source.reading.training_config.best_metric or source.task.best_metric
+        best = source.loaded.training_config.best_metric or source.task.best_metric
         shown = {"reports": reports, "keras_metrics": export.keras_metrics, "best": best}
         write_text(render("litert.html", title=title, **shown), aside / _PAGE)
         write_json(_about(source, export.task, lengths, reports), aside / ABOUT_FILE)
@@ -146,7 +146,7 @@ def _about(source, task, lengths, reports) -> dict:
         | {
             "max_seq_length": lengths[-1],
             "lengths": list(lengths),
-            "vocabulary": source.reading.vocabulary.describe(),
+            "vocabulary": source.loaded.vocabulary.describe(),
             "files": {name: {key: report[key] for key in keys} for name, report in reports.items()},
         }
     )
@@ -154,7 +154,7 @@ def _about(source, task, lengths, reports) -> dict:
 
 def _check_output_dir(output_dir, source, overwrite):
     """Raises ValueError unless `output_dir` is free, or holds an earlier export that --overwrite replaces."""
-    run = source.reading.run
+    run = source.loaded.run
     check_output_folder(output_dir, formats.kept_files(run.path) if run else [Path(source.path)])
     require_free_folder(output_dir, overwrite, _other_files, "an export")
 

@@ -61,8 +61,7 @@ def _read_file(run, task, path) -> list[dict]:
 
 def _read_records(run, task, directory) -> list[dict]:
     """The texts of the first records, from their pieces; none of records with several sequences a row."""
-    settings = type(task).read_settings(run.config.task_settings)
-    records = LabelledRecords(directory, type(task), run.config.max_seq_length, settings=settings)
+    records = LabelledRecords(directory, type(task), run.config.max_seq_length, settings=task.settings)
     rows = first_rows(make_rows(records), MOST_TEXTS)
     if rows["input_ids"].ndim != 2 or len(task.serving.inputs) > 2:
         return []

@@ -101,12 +101,13 @@ def compute_metrics(task, answered: Answered, data: ComparisonData) -> dict:
     """
     if data.examples is None:
         return {}
-    step = StoredOutputs(task, _batches(answered.outputs))
-    metrics = evaluate_batches(task, step, _batches(data.rows), data.examples, data.owners)
+    step = StoredOutputs(task, _batches(answered.outputs, data.batch_size))
+    rows = _batches(data.rows, data.batch_size)
+    metrics = evaluate_batches(task, step, rows, data.examples, data.owners)
     return json_ready({name: value for name, value in metrics.items() if isinstance(value, float)})
 
 
-def _batches(rows: dict, number: int = TEXTS_AT_ONCE) -> list[dict]:
+def _batches(rows: dict, number: int) -> list[dict]:
     """The rows, some at a time: of a whole file a model's own arrays would be too large."""
     starts = range(0, len(next(iter(rows.values()))), number)
     return [{name: value[at : at + number] for name, value in rows.items()} for at in starts]

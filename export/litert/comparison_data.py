@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from kbert.experiments.evaluation_data import labelled_examples, not_held_out
 from kbert.features import ENCODER_INPUTS
-from kbert.inference.texts import require_single_texts
+from kbert.inference.texts import TEXTS_AT_ONCE, require_single_texts
 from kbert.input_pipelines.unlabelled_files import texts_and_pairs
 from kbert.tokenization.text_inputs import TextInputs
 
@@ -35,6 +35,7 @@ class ComparisonData(NamedTuple):
       rows: the features of all rows, arrays; labels among them where there are any.
       examples, owners: as for `Task.score`; both None without labels.
       texts: without labels the texts of each row, as many as `Serving.row_texts` says; None with them.
+      batch_size: of the metrics, that of an evaluation.
     """
 
     name: str
@@ -42,13 +43,14 @@ class ComparisonData(NamedTuple):
     examples: list | None = None
     owners: np.ndarray | None = None
     texts: list[tuple[str, ...]] | None = None
+    batch_size: int = TEXTS_AT_ONCE
 
 
 def comparison_data(source, eval_file, max_seq_length: int, held_out: bool = False) -> ComparisonData:
     """The rows of a file; without one (None), those of FIXED_TEXTS. These have no labels.
 
     Args:
-      source: the `LiteRTSource`; the columns are those of its `reading`.
+      source: the `LiteRTSource`; the columns are those of its model's config.
       eval_file: as for `run_evaluation`. Of a model that is not trained on labelled files, an encoder that
         makes vectors of texts, a file with a text in each line, or with a column `text`.
       max_seq_length: of the longest signature; longer texts are cut, or windowed, as the task does.
@@ -57,20 +59,21 @@ def comparison_data(source, eval_file, max_seq_length: int, held_out: bool = Fal
     Raises:
       ValueError: when the file does not match the model or has no example.
     """
-    run = source.reading.run
+    run = source.loaded.run
     if held_out and (eval_file is None or not run or "held_out" not in run.details):
         raise ValueError(not_held_out(source.path))
-    text_inputs = TextInputs(source.reading.vocabulary, max_seq_length)
+    text_inputs = TextInputs(source.loaded.vocabulary, max_seq_length)
     if eval_file is None:
         return _fixed_rows(source.task, text_inputs)
     if source.task.files is None:
         return _text_rows(source, eval_file, text_inputs)
-    data = labelled_examples(source.reading, source.task, eval_file, max_seq_length, held_out)
+    data = labelled_examples(source.loaded, source.task, eval_file, max_seq_length, held_out)
     if not data.num_examples:
         raise ValueError(f"--eval_file={eval_file} has no example; give a file of labelled examples.")
     features, owners = source.task.examples_to_features(data.examples, text_inputs)
     features = _without_missing_texts(source.task, features, data.examples)
-    return ComparisonData(str(eval_file), features, data.examples, owners)
+    batch_size = source.loaded.evaluation_batch_size
+    return ComparisonData(str(eval_file), features, data.examples, owners, batch_size=batch_size)
 
 
 def _without_missing_texts(task, features, examples):

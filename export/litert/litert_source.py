@@ -16,32 +16,27 @@ class LiteRTSource(NamedTuple):
 
     Args:
       path: where it comes from, for messages.
-      task: its `Task`. Once its weights are read, `answering` may have another one: a run may have a newer
+      task: its `Task`. Once its weights are read, `loaded` may have another one: a run may have a newer
         checkpoint by then.
-      answering: the `LoadedModel` that answers.
-      reading: the one that reads labelled files, see `LoadedModel.for_files`.
+      loaded: the `LoadedModel`.
     """
 
     path: str
     task: "Task"
-    answering: LoadedModel
-    reading: LoadedModel
+    loaded: LoadedModel
 
 
 def to_litert_source(
-    model: RunDirectory | LoadedModel, config: FinetuningConfig | None = None, eval_file=None
+    model: RunDirectory | LoadedModel, config: FinetuningConfig | None = None
 ) -> LiteRTSource:
     """The `LiteRTSource` of a run or of a loaded checkpoint.
 
     Args:
       model: a `RunDirectory`, or a `LoadedModel`.
-      config, eval_file: how labelled files are read, see `LoadedModel.for_files`.
+      config: how labelled files are read, see `LoadedModel.for_files`.
 
     Raises:
       ValueError: as `open_model` and `LoadedModel.for_files` do.
     """
-    loaded = open_model(model)
-    reading = loaded.for_files(config, eval_file)
-    # A file of pairs to compare on does not forbid single texts.
-    answering = loaded if config is None else reading
-    return LiteRTSource(loaded.source, answering.task, answering, reading)
+    loaded = open_model(model).for_files(config)
+    return LiteRTSource(loaded.source, loaded.task, loaded)

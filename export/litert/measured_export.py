@@ -55,16 +55,16 @@ class MeasuredExport:
         self, source, lengths, data: ComparisonData, min_agreement, mediapipe=False, tokenizer_inside=False
     ):
         self._lengths, self._data, self._min_agreement = lengths, data, min_agreement
-        self._vocabulary = source.reading.vocabulary
-        model = source.answering.model  # first: reading a run may find a newer checkpoint, with its task
-        self.task = source.answering.task
-        text_inputs = TextInputs(source.reading.vocabulary, lengths[-1])
+        self._vocabulary = source.loaded.vocabulary
+        model = source.loaded.model  # first: reading a run may find a newer checkpoint, with its task
+        self.task = source.loaded.task
+        text_inputs = TextInputs(source.loaded.vocabulary, lengths[-1])
         self._signature = self.task.serving.signatures(model, text_inputs)["ids"]
         answer = keras_answers(self.task, model, text_inputs, source.path)
         self._expected = predict_rows(self.task, answer, data)
         self.keras_metrics = compute_metrics(self.task, self._expected, data)
         # Each length is a graph of its own, and a short text asks the shortest alone.
-        full = [full_rows(self.task, TextInputs(source.reading.vocabulary, length)) for length in lengths]
+        full = [full_rows(self.task, TextInputs(source.loaded.vocabulary, length)) for length in lengths]
         self._full = [(rows, predict_rows(self.task, answer, rows)) for rows in full]
         self._from_texts: dict[str, MediaPipeFiles | FilesWithTokenizer] = {}
         if mediapipe:

@@ -40,10 +40,8 @@ def checked_lengths(lengths, source, several: bool = True) -> tuple[int, ...]:
         encoder's positions.
     """
     if lengths is None:
-        shorter = [
-            length for length in _SHORTER_LENGTHS if several and length < source.reading.max_seq_length
-        ]
-        lengths = (*shorter, source.reading.max_seq_length)
+        shorter = [length for length in _SHORTER_LENGTHS if several and length < source.loaded.max_seq_length]
+        lengths = (*shorter, source.loaded.max_seq_length)
     lengths = tuple(sorted(lengths))
     if not 1 <= len(lengths) <= MOST_LENGTHS or len(set(lengths)) < len(lengths):
         raise ValueError(
@@ -52,7 +50,7 @@ def checked_lengths(lengths, source, several: bool = True) -> tuple[int, ...]:
         )
     if lengths[0] < LEAST_LENGTH:
         raise ValueError(f"max_seq_length={lengths[0]} has no room for a text; give at least {LEAST_LENGTH}.")
-    source.reading.with_max_seq_length(lengths[-1])  # refuses missing positions, warns of untrained ones
+    source.loaded.with_max_seq_length(lengths[-1])  # refuses missing positions, warns of untrained ones
     return lengths
 
 
@@ -80,7 +78,7 @@ def check_task(source):
             "there are no LiteRT files of it; export a SavedModel (for a task of your own see `same_answers` "
             "in docs/add_a_task.md)."
         )
-    features = task.features(source.reading.max_seq_length) if task.files else {}
+    features = task.features(source.loaded.max_seq_length) if task.files else {}
     if any(-1 in feature.shape for feature in features.values()):
         raise ValueError(
             f"{source.path} does not say how many choices an example has, and a LiteRT file has one number "
@@ -112,7 +110,7 @@ def check_mediapipe(source, lengths):
             "file whose inputs are token ids, or train with another name for it."
         )
     _require_no_prompt("--mediapipe", source)
-    vocabulary = require_wordpiece(source.reading.vocabulary, "--mediapipe")
+    vocabulary = require_wordpiece(source.loaded.vocabulary, "--mediapipe")
     if vocabulary.special_tokens != BERT_TOKENS:
         raise ValueError(
             f"--mediapipe: {source.path} has the special tokens {', '.join(vocabulary.special_tokens)}, and "
@@ -133,7 +131,7 @@ def check_mediapipe(source, lengths):
 
 def check_tokenizer_inside(source, lengths):
     """Raises ValueError unless one row, made of an example's texts, answers as the model does."""
-    vocabulary = require_wordpiece(source.reading.vocabulary, "--tokenizer_inside")
+    vocabulary = require_wordpiece(source.loaded.vocabulary, "--tokenizer_inside")
     for name in ("strip_accents", "tokenize_chinese_chars"):
         if name in vocabulary.rules.not_googles:
             value = str(getattr(vocabulary.rules, name)).lower()

@@ -84,7 +84,7 @@ def convert(
     if max_position_embeddings is not None:
         checkpoint = resizing.with_positions(checkpoint, max_position_embeddings)
     if config is not None:
-        checkpoint = file_settings.with_file_settings(checkpoint, config, file=None)
+        checkpoint = file_settings.with_file_settings(checkpoint, config)
     if vocab_file is not None:
         own = require_wordpiece(checkpoint.vocabulary, "--vocab_file")
         vocabulary = own.with_tokens(read_pieces(vocab_file), str(vocab_file))

@@ -1,4 +1,4 @@
-"""How a checkpoint of others reads labelled files: as a config says, or as the file shows."""
+"""How a checkpoint of others reads labelled files, as a config says."""
 
 import dataclasses
 
@@ -8,34 +8,22 @@ from kbert.checkpoints.model_variables import part_name
 from kbert.cli.warn_once import warn_once
 from kbert.config import FinetuningConfig
 from kbert.tasks import TASKS
-from kbert.tasks.file_columns import holds_pairs, require_read
+from kbert.tasks.file_columns import require_read
 
 
-def with_file_settings(checkpoint: BertCheckpoint, config: FinetuningConfig | None, file) -> BertCheckpoint:
+def with_file_settings(checkpoint: BertCheckpoint, config: FinetuningConfig) -> BertCheckpoint:
     """The checkpoint with the columns, the `task_settings`, the length and the `eval_batch_size` of a
     fine-tuning config.
-
-    Without a config, one that does not say whether it takes pairs takes those of a file that `holds_pairs`.
 
     Args:
       checkpoint: of any format but kbert's own, which records all this.
       config: a config of its task, or of one that needs no more weights. The labels are the checkpoint's: its
         logits stand in their order; one that only numbers its classes takes the config's.
-      file: the labelled file, or None.
 
     Raises:
       ValueError: for a config of another task, of another head, with other labels or wrong settings, for one
         of its dataset that nothing reads, and for a length beyond the positions.
     """
-    if config is not None:
-        return _with_config(checkpoint, config)
-    may_take_pairs = checkpoint.takes_pairs is None and "takes_pairs" in checkpoint.known_task.task_config
-    if may_take_pairs and file and holds_pairs(file):
-        return dataclasses.replace(checkpoint, takes_pairs=True)
-    return checkpoint
-
-
-def _with_config(checkpoint, config):
     own = TASKS[checkpoint.task].from_labels(checkpoint.labels).with_pooling(checkpoint.pooling)
     if config.task != own.name and not _needs_no_more_weights(TASKS[TASKS.require(config.task)], own):
         raise ValueError(

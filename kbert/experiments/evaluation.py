@@ -94,7 +94,7 @@ def evaluate(
             read = [*filter(None, (eval_file, input_dir)), *formats.kept_files(model_path)]
             check_output_file(Path(html_file), read, overwrite=True)
         loaded = loading.open_model(run_dir, do_lower_case, allow_unmatched, checkpoint, needs_run=needs_run)
-        loaded = loaded.for_files(config, eval_file)
+        loaded = loaded.for_files(config)
         outputs = evaluation_run.Outputs(predictions_dir, keep_chosen, html_file, html_examples)
         return evaluation_run.run_evaluation(
             loaded, eval_file, input_dir, split == "dev", batch_size, outputs

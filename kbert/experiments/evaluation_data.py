@@ -13,6 +13,7 @@ from kbert.input_pipelines.data_files import shown_source
 from kbert.input_pipelines.records.record_folders import LabelledRecords, PretrainingRecords
 from kbert.runs.run_directory import RunDirectory
 from kbert.runs.run_file import holds_run
+from kbert.tasks.file_columns import with_pairs
 from kbert.tasks.pretraining.objectives import evaluated_task
 
 
@@ -41,8 +42,7 @@ def evaluation_data(loaded, eval_file, input_dir=None, held_out=False):
         )
     if eval_file:
         return labelled_examples(loaded, task, eval_file, length, held_out)
-    settings = task.read_settings(config.task_settings)
-    data = LabelledRecords(input_dir, type(task), length, settings)
+    data = LabelledRecords(input_dir, type(task), length, task.settings)
     data.require_order()
     data.agreed_dataset(config.dataset)
     data.check_with(task, length, loaded.source, loaded.vocabulary.describe())
@@ -52,7 +52,8 @@ def evaluation_data(loaded, eval_file, input_dir=None, held_out=False):
 
 def labelled_examples(loaded, task, eval_file, max_seq_length: int, held_out) -> LabelledFile:
     """Those of a file, checked; `loaded`, `eval_file` and `held_out` are those of `evaluation_data`."""
-    data = LabelledFile(eval_file, task.files, loaded.training_config.dataset)
+    dataset = with_pairs(loaded.training_config.dataset, task.get_config(), eval_file)
+    data = LabelledFile(eval_file, task.files, dataset)
     if held_out:
         data = held_out_part(loaded.run, data)
     _warn_of_training_data(loaded, data)

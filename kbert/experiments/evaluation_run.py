@@ -22,8 +22,6 @@ from kbert.runs.checkpoint import parse_step
 from kbert.tasks.pretraining.objectives import evaluated_task
 from kbert.training.evaluation_step import EvaluationStep, evaluate_batches
 
-_BATCH_SIZE = 64
-
 
 class Outputs(NamedTuple):
     """What an evaluation makes beside its metrics, see `evaluate`."""
@@ -65,7 +63,7 @@ def run_evaluation(loaded: LoadedModel, eval_file, input_dir, held_out, batch_si
     if not task.reads_unattended:
         model = loaded.answering_model
     if batch_size is None:
-        batch_size = loaded.training_config.eval_batch_size if task.coupled else _BATCH_SIZE
+        batch_size = loaded.evaluation_batch_size
     if outputs.keep_chosen:
         _require_as_recorded(loaded)
     step = parse_step(loaded.checkpoint) if loaded.checkpoint else 0

@@ -50,6 +50,7 @@ from kbert.tokenization.written_tokens import say_written_tokens
 
 _FEWER_AT_ONCE = "give fewer texts at a time (--batch_size), or a smaller max_seq_length"
 _TRAINED = "float32"  # the precision of the weights
+_EVALUATED_AT_ONCE = 64
 _MODELS = ("model", "answering_model", "read_rows", "rows")  # of what is made once
 
 
@@ -178,6 +179,12 @@ class LoadedModel(TextAnswers):
         return self.run.config if self.run else run_config(self.known_description)
 
     @property
+    def evaluation_batch_size(self) -> int:
+        """How many examples an evaluation takes at a time: as many as that of the training where a loss is
+        about the texts of a batch together."""
+        return self.training_config.eval_batch_size if self.task.coupled else _EVALUATED_AT_ONCE
+
+    @property
     def known_description(self) -> BertCheckpoint:
         """Its `description`, or one of its attributes where a model was not read from a checkpoint."""
         return self.description or BertCheckpoint(
@@ -301,24 +308,24 @@ class LoadedModel(TextAnswers):
         model.set_weights(self.model.get_weights())
         return model
 
-    def for_files(self, config: FinetuningConfig | None = None, file=None) -> "LoadedModel":
-        """The same model with the task that reads labelled files; a run records how, and is that already.
+    def for_files(self, config: FinetuningConfig | None) -> "LoadedModel":
+        """The same model with the task that reads labelled files as a config says, if there is one.
 
         Args:
           config: for a checkpoint of others, see `with_file_settings`: columns, settings and length, but for
-            that of `with_max_seq_length`.
-          file: the labelled file, which may show whether the model takes pairs.
+            that of `with_max_seq_length`. A run records how.
 
         Raises:
           ValueError: for a config of a run, or one that does not fit.
         """
         if self.run:
             require_no_config(self.run.path, config)
+        if config is None:
             return self
-        if config and self._length_is_chosen:
+        if self._length_is_chosen:
             config = dataclasses.replace(config, max_seq_length=self.max_seq_length)
-        description = with_file_settings(self.known_description, config, file)
-        changed = self._copy(config.max_seq_length if config else self.max_seq_length)
+        description = with_file_settings(self.known_description, config)
+        changed = self._copy(config.max_seq_length)
         task = changed.task = TASKS.recorded(description.task_record)
         changed.description = description
         if "model" not in self._made or task.name != self.task.name:

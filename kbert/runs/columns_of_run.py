@@ -24,6 +24,7 @@ from kbert.tasks.file_columns import (
     require_read,
     task_files,
     task_inputs,
+    with_pairs,
 )
 
 
@@ -44,12 +45,12 @@ def require_columns_of_model(path, run_dir, config: FinetuningConfig | None = No
         require_read(config.task, config.dataset, [path])
         check_texts(config.task, path, config.dataset)
         return
-    task, _, dataset = _recorded_task(run_dir)
+    task, task_config, dataset = _recorded_task(run_dir)
     if task is None:
         return
     source_files(path)  # raises where there is nothing to read
     try:
-        check_file(task, path, dataset)
+        check_file(task, path, with_pairs(dataset, task_config, path))
     except MissingColumn as error:
         missing = "that" if error.column is None else repr(error.column)
         advice = f"The run {run_dir} was trained on files with {missing}; rename your column."

@@ -2,7 +2,7 @@
 
 import dataclasses
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -211,6 +211,15 @@ def check_texts(task: str, path: str | Path, dataset: DatasetConfig):
         path, dataset, (dataset.text, dataset.text_pair, None if several else dataset.label)
     ):
         pass
+
+
+def with_pairs(dataset: DatasetConfig, task_config: Mapping, path: str | Path) -> DatasetConfig:
+    """The dataset with the second texts of a file that `holds_pairs`, for a task that takes a text or a pair:
+    nobody has said which, as of a classifier that another library wrote."""
+    takes_either = "takes_pairs" in task_config and task_config["takes_pairs"] is None
+    if takes_either and not dataset.text_pair and holds_pairs(path):
+        return dataclasses.replace(dataset, text_pair="text_pair")
+    return dataset
 
 
 def holds_pairs(path: str | Path) -> bool:

@@ -40,7 +40,7 @@ def test_prompts_that_no_signature_has_are_said(task, pooling, signatures, is_sa
 
 def test_a_program_on_a_phone_finds_the_prompts():
     vocabulary = SimpleNamespace(describe=dict)
-    source = SimpleNamespace(reading=SimpleNamespace(vocabulary=vocabulary))
+    source = SimpleNamespace(loaded=SimpleNamespace(vocabulary=vocabulary))
     task = TASKS["encoder"]("mean")
     assert "prompts" not in export_tflite._about(source, task, (16,), {})
     about = export_tflite._about(source, task.with_pooling(PoolingConfig(prompts=NAMED)), (16,), {})

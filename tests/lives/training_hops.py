@@ -13,6 +13,7 @@ import pyarrow as pa
 import tensorflow as tf
 
 import kbert
+from export.export_tflite import export_tflite
 from kbert.config import DRAWN_ROWS
 from kbert.files.file_format import TABLES
 from kbert.runs.checkpoint import parse_step
@@ -78,6 +79,17 @@ def judged_after_trimming(life: Life) -> int:
     found, expected = (kbert.evaluate(run, **life.evaluated)[1] for run in (life.folder / "judged", life.run))
     _same_metrics(found, expected, "metrics")
     return len(_plain(expected))
+
+
+def litert_metrics(life: Life) -> int:
+    """The metrics of the model by which an export to LiteRT judges its files."""
+    serving, data = life.loaded.task.serving, life.evaluated
+    if life.is_pretraining or "split" in data or serving is None or serving.same_answers is None:
+        return 0
+    report = export_tflite(life.loaded.run, life.folder / "measured", ["float32"], **data, min_agreement=0.0)
+    found, (_, expected) = report["float32"]["keras_metrics"], kbert.evaluate(life.run, **data)
+    _same_metrics(_common(found, expected), _common(expected, found), "metrics of an export to LiteRT")
+    return len(_common(found, expected))
 
 
 def records(life: Life) -> int:

@@ -42,16 +42,16 @@ class MediaPipeFiles:
         self._name, self._task, self._vocabulary = (
             Path(source.path).resolve().name,
             task,
-            source.reading.vocabulary,
+            source.loaded.vocabulary,
         )
-        tokenizer = MediaPipeTokenizer(source.reading.vocabulary, length)
+        tokenizer = MediaPipeTokenizer(source.loaded.vocabulary, length)
         self.reading = read_otherwise(
             "MediaPipe",
             lambda rows: tokenizer([text for (text,) in rows]),
             texts_by_row(task, data),
             data,
-            source.reading.vocabulary.tokens,
-            mediapipe_reasons(source.reading.vocabulary.rules),
+            source.loaded.vocabulary.tokens,
+            mediapipe_reasons(source.loaded.vocabulary.rules),
         )
 
     def write(self, path: Path, model, quantization: str) -> dict:
@@ -94,15 +94,15 @@ class FilesWithTokenizer:
 
     def __init__(self, source, task, signature, length: int, data: ComparisonData):
         self._task, self._signature = task, signature
-        self._tokenizer = TokenizerInside(source.reading.vocabulary, length)
+        self._tokenizer = TokenizerInside(source.loaded.vocabulary, length)
         self._texts = texts_by_row(task, data)
         self.reading = read_otherwise(
             "the tokenizer inside",
             self._read,
             self._texts,
             data,
-            source.reading.vocabulary.tokens,
-            inside_reasons(source.reading.vocabulary.rules),
+            source.loaded.vocabulary.tokens,
+            inside_reasons(source.loaded.vocabulary.rules),
         )
 
     def _read(self, rows):

@@ -107,8 +107,8 @@ def test_mediapipe_puts_berts_special_tokens_around_a_text(finetuned_run):
     ],
 )
 def test_default_lengths(finetuned_run, max_seq_length, several, expected):
-    reading = SimpleNamespace(max_seq_length=max_seq_length, with_max_seq_length=lambda length: None)
-    source = to_litert_source(finetuned_run)._replace(reading=reading)
+    loaded = SimpleNamespace(max_seq_length=max_seq_length, with_max_seq_length=lambda length: None)
+    source = to_litert_source(finetuned_run)._replace(loaded=loaded)
     assert requests.checked_lengths(None, source, several) == expected
 
 

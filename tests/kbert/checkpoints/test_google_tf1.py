@@ -419,6 +419,6 @@ def test_a_config_orders_the_labels_of_a_file_that_only_numbers_them(tmp_path, c
     config = FinetuningConfig(
         task="sequence_classification", dataset=DatasetConfig(labels=("1", "0", "2")), max_seq_length=16
     )
-    read = with_file_settings(read_checkpoint(folder), config, None)
+    read = with_file_settings(read_checkpoint(folder), config)
     assert read.labels == (("0", "1", "2") if says_names else ("1", "0", "2"))
     assert ("0 is '1', 1 is '0'" in caplog.text) is not says_names

@@ -160,4 +160,4 @@ def test_what_makes_a_score_is_said_by_the_checkpoint_not_by_a_config(own):
     dataset = DatasetConfig(text_pair="text_pair", negatives=("negative",))
     config = FinetuningConfig(task="sequence_regression", dataset=dataset, max_seq_length=16)
     checkpoint = dataclasses.replace(random_checkpoint("sequence_regression"), activation=own)
-    assert with_file_settings(checkpoint, config, None).model_task.activation == (own or "identity")
+    assert with_file_settings(checkpoint, config).model_task.activation == (own or "identity")

@@ -67,6 +67,17 @@ def test_a_line_with_a_tab_is_a_pair_where_a_checkpoint_may_take_pairs(folder, t
     assert not any("text_pair" in text for text in texts)
 
 
+def test_the_pairs_of_a_file_are_read_by_the_run_that_a_checkpoint_becomes_too(folder, tmp_path):
+    """Neither says whether its examples are pairs; the columns of the file do."""
+    open_model(folder).save(tmp_path / "run")
+    rows = [{"text": "jump", "text_pair": "the a", "label": LABELS[n % 2]} for n in range(4)]
+    (pairs, ours), (singles, _) = (
+        [evaluate(model, data)[1]["loss"] for model in (folder, tmp_path / "run")]
+        for data in (rows, [{"text": row["text"], "label": row["label"]} for row in rows])
+    )
+    assert pairs == pytest.approx(ours, abs=1e-6) and pairs != pytest.approx(singles, abs=1e-4)
+
+
 def test_a_config_names_columns_and_the_checkpoint_its_labels(folder):
     def config(labels):
         return tiny_finetuning_config(dataset=DatasetConfig(text="sentence", labels=labels))
@@ -107,8 +118,8 @@ def test_a_config_says_settings_and_length_too(vocabulary, tmp_path):
     assert changed.training_config.task_settings == settings
     assert changed.max_seq_length == changed.training_config.max_seq_length == 17
     assert loaded.with_max_seq_length(16).for_files(config).max_seq_length == 16
-    assert loaded.for_files().task.get_config() == QuestionAnswering().get_config()
-    assert loaded.for_files().max_seq_length == MAX_SEQ_LENGTH  # which the folder records
+    assert loaded.task.get_config() == QuestionAnswering().get_config()
+    assert loaded.max_seq_length == MAX_SEQ_LENGTH  # which the folder records
 
 
 def test_settings_of_a_config_change_a_model_that_was_asked_before(folder):
