@@ -1,6 +1,7 @@
 """The data that a model is evaluated on: opened, and compared with what it was trained on."""
 
 import contextlib
+import dataclasses
 from collections.abc import Iterable, Iterator
 
 from absl import logging
@@ -42,7 +43,9 @@ def evaluation_data(loaded, eval_file, input_dir=None, held_out=False):
         )
     if eval_file:
         return labelled_examples(loaded, task, eval_file, length, held_out)
-    data = LabelledRecords(input_dir, type(task), length, task.settings)
+    answering = {name: getattr(task.settings, name) for name in task.row_settings}
+    settings = dataclasses.replace(task.read_settings(config.task_settings), **answering)
+    data = LabelledRecords(input_dir, type(task), length, settings)
     data.require_order()
     data.agreed_dataset(config.dataset)
     data.check_with(task, length, loaded.source, loaded.vocabulary.describe())

@@ -13,14 +13,14 @@ from absl import logging
 
 from kbert.checkpoints import GOOGLE, KBERT, MODEL_GARDEN, formats, google_tf1
 from kbert.checkpoints.hugging_face import hub
-from kbert.config import to_dict
+from kbert.config import FinetuningConfig, from_dict, to_dict
 from kbert.files.json_file import read_json_object
 from kbert.files.whole_file import write_json
 from kbert.input_pipelines.tables.table_paths import source_digest
 from kbert.manifest import FILE_NAME as MANIFEST
 from kbert.runs import checkpoint, run_directory
 from kbert.runs.metrics_file import json_ready, recorded_metrics
-from kbert.runs.resume import normalized_path
+from kbert.runs.resume import differing_keys, differing_results, normalized_path
 
 FILE_NAME = "result.json"
 # Where the weights of a run come from; `description["content"]` has a digest of each.
@@ -109,17 +109,27 @@ def finished_metrics(run_dir, description: dict) -> dict | None:
         recorded, metrics = values["asked"], dict(values["metrics"])
         # Older versions kept it as it was given.
         recorded["start"][_INIT] = normalized_path(recorded["start"][_INIT])
-        same = {
-            name: recorded[name] == description[name] for name in ("config", "start", "data", "vocabulary")
-        }
+        if recorded["content"][_INIT] == description["content"][_INIT] is not None:  # wherever it lies
+            recorded["start"][_INIT] = description["start"][_INIT]
+        same = {name: recorded[name] == description[name] for name in ("start", "data", "vocabulary")}
+        # A setting that did not exist when the run was finished counts as its default.
+        config = json.loads(json.dumps(to_dict(from_dict(FinetuningConfig, recorded["config"]))))
+        same["config"] = not differing_results(config, description["config"])
     except (ValueError, KeyError, TypeError) as error:
         logging.warning("%s; the run is resumed and writes the file again.", error)
         return None
     if same["config"] and same["start"]:
         _require_same_start(run_dir, recorded, description)
-    if not all(same.values()):
-        return None
-    return recorded_metrics(metrics)
+    if all(same.values()):
+        return recorded_metrics(metrics)
+    goes_on = not differing_keys(config, description["config"])  # else `finetune` names what differs
+    if goes_on and not checkpoint.list_checkpoints(Path(run_dir) / "checkpoints"):
+        others = ", ".join(name for name, is_same in same.items() if not is_same)
+        raise ValueError(
+            f"{run_dir} is finished with another {others}, and its checkpoints were deleted, so it would be "
+            "trained again from the first step. Repeat what it was given, or delete the folder."
+        )
+    return None
 
 
 def _require_same_start(run_dir, recorded, description):

@@ -190,15 +190,30 @@ def _rows_of_columns(path, inputs, dataset, is_whole):
 
 
 def _rows_with_keys(path, inputs, dataset):
-    """Those of JSON lines: each row may have other keys."""
+    """Those of JSON lines: each row may have other keys; no key is an input in one and another thing in the
+    next."""
     by_keys: dict[tuple, dict] = {}
+    named = {"text": dataset.text, "text_pair": dataset.text_pair, "choices": dataset.choices}
+    renamed = {name: column for name, column in named.items() if column and column != name}
+    beside, by_itself = set[str](), set[str]()  # keys beside those of the run; inputs under their own names
 
     def read(record, label, where):
         keys = tuple(record)
         if keys not in by_keys:
             if len(by_keys) == _MOST_KEYS:
                 by_keys.clear()
-            by_keys[keys] = _match_columns([*keys], where, inputs, dataset, source=path)
+            columns = _match_columns([*keys], where, inputs, dataset, source=path)
+            for name in renamed.keys() & columns.keys():
+                if columns[name] == name:
+                    by_itself.add(name)
+                else:
+                    beside.update(keys)
+            if doubted := sorted(by_itself & beside):
+                raise ValueError(
+                    f"{where}: lines have {doubted[0]!r} beside {renamed[doubted[0]]!r}, which the run reads, "
+                    "and lines have it alone; give all lines the same keys, null where nothing stands."
+                )
+            by_keys[keys] = columns
         return _written(_example(record, by_keys[keys], path), where)
 
     with _naming_format(path, dataset):

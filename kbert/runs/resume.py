@@ -194,6 +194,11 @@ def differing_keys(
     ]
 
 
+def differing_results(recorded: dict, current: dict) -> list[str]:
+    """As `differing_keys`, of what changes weights or metrics by more than rounding."""
+    return differing_keys(recorded, current, free=_FREE_KEYS + _ROUNDING_KEYS)
+
+
 def _setting(key: str) -> str:
     """The path of a setting, in a phase that of the run: a label may be called as a setting is."""
     return re.sub(r"^phases\.\d+\.", "", key)

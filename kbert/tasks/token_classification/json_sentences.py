@@ -12,7 +12,7 @@ from kbert.input_pipelines.labels import NoLabel
 from kbert.late_tensorflow import tf
 from kbert.tasks.token_classification.conll_files import FileSentence
 from kbert.tasks.token_classification.spans import Word, parse_spans, require_no_tags, tag_words
-from kbert.tasks.token_classification.word_rows import read_document
+from kbert.tasks.token_classification.word_rows import cell_sentence, cell_tags, read_document
 from kbert.tokenization import text_words
 
 _ROWS_AT_ONCE = 256
@@ -24,9 +24,10 @@ def read_json_sentences(
     """Yields a sentence for each line of JSON, or each row of a table.
 
     `dataset.text` holds a list of words, and `dataset.label` the list of their tags; or it holds a text, and
-    `dataset.label` the spans of its entities, see `parse_spans`. The words of a text are those of
-    `find_words`, and its tags come out in the scheme of `dataset.tag_scheme`. Lines that follow each other
-    with the same value of `dataset.document` are one document; without it each line is one.
+    `dataset.label` the spans of its entities, see `parse_spans`; or both hold texts as in CSV, of words and
+    of their tags, see `cell_sentence`. The words of a text with spans are those of `find_words`, and its tags
+    come out in the scheme of `dataset.tag_scheme`. Lines that follow each other with the same value of
+    `dataset.document` are one document; without it each line is one.
 
     Raises:
       ValueError: naming file and line, for words and labels of different lengths, a label that is no string,
@@ -65,10 +66,16 @@ def _tags_or_spans(record, dataset, where):
             f"{where} has null as its labels {dataset.label!r}; give it some, or leave all such rows out by "
             "dataset.skip_unlabelled=true."
         )
-    return record[dataset.label]
+    return cell_tags(record, dataset, where) if _holds_cells(record, dataset) else record[dataset.label]
+
+
+def _holds_cells(record, dataset):
+    return all(isinstance(record.get(name), str) for name in (dataset.text, dataset.label))
 
 
 def _sentence(record, dataset, where, with_tags, text_words) -> FileSentence:
+    if with_tags and _holds_cells(record, dataset):
+        return cell_sentence(record, cell_tags(record, dataset, where), dataset, where)
     words = _words(record, dataset, where, text_words)
     if not words:
         raise ValueError(f"{where} has no words in {dataset.text!r}; leave the line out.")

@@ -80,17 +80,28 @@ def read_sentence_rows(
     columns = (dataset.text, dataset.label if with_tags else None, dataset.document)
 
     def read(record, tags, where):
-        words = _entries(record, dataset.text, where, listed_words, begins_a_list)
-        if tags is not None and len(words) != len(tags):  # None too where the tags are wrong
-            raise ValueError(
-                f"{where} has {len(words)} words in {dataset.text!r} but {len(tags)} tags in "
-                f"{dataset.label!r}; expected both between blanks or as lists, or a word in each row and "
-                "dataset.sentence, the column that numbers sentences."
-            )
-        return FileSentence(words, tags or (), (where,) * len(words), read_document(record, dataset, where))
+        return cell_sentence(record, tags, dataset, where)
 
-    rows = stream_examples(path, dataset, columns, read, with_tags, _tags if with_tags else None)
+    rows = stream_examples(path, dataset, columns, read, with_tags, cell_tags if with_tags else None)
     return require_several_words(rows, path, _WORD_ROWS) if with_tags else rows
+
+
+def cell_sentence(
+    record: dict, tags: tuple[str, ...] | None, dataset: DatasetConfig, where: str
+) -> FileSentence:
+    """The sentence of a row, whose words stand in one cell, as `read_sentence_rows` says.
+
+    Raises:
+      ValueError: for other numbers of words and tags.
+    """
+    words = _entries(record, dataset.text, where, listed_words, begins_a_list)
+    if tags is not None and len(words) != len(tags):  # None too where the tags are wrong
+        raise ValueError(
+            f"{where} has {len(words)} words in {dataset.text!r} but {len(tags)} tags in "
+            f"{dataset.label!r}; expected both between blanks or as lists, or a word in each row and "
+            "dataset.sentence, the column that numbers sentences."
+        )
+    return FileSentence(words, tags or (), (where,) * len(words), read_document(record, dataset, where))
 
 
 def read_document(record, dataset: DatasetConfig, where: str) -> str:
@@ -116,7 +127,8 @@ def _word(record, column, where):
     return word
 
 
-def _tags(record, dataset, where):
+def cell_tags(record: dict, dataset: DatasetConfig, where: str) -> tuple[str, ...]:
+    """The tags of a row, which stand in one cell."""
     if not text_cell(record, dataset.label, where).strip():
         raise NoLabel(
             f"{where} has no labels in {dataset.label!r}; give it some, or leave all such rows out by "

@@ -41,8 +41,9 @@ def finished(labelled_files, start, tmp_path):
     (run / "checkpoints" / "step-00000001").mkdir(parents=True)
     arguments = {"train_file": labelled_files[0], "dev_file": labelled_files[1], "init_checkpoint": start}
 
-    def ask(distillation=None, **changes):
-        return describe_run(tiny_finetuning_config(distillation=distillation), arguments | changes)
+    def ask(distillation=None, settings=(), **changes):
+        config = tiny_finetuning_config(distillation=distillation, **dict(settings))
+        return describe_run(config, arguments | changes)
 
     write_result(run, ask(), {"accuracy": 0.5})
     return run, ask
@@ -121,6 +122,28 @@ def test_a_checkpoint_that_was_trained_on_is_refused(finished, start, is_teacher
     shutil.rmtree(start)  # a run does not need it any more
     shutil.rmtree(run / "checkpoints")  # for room
     assert finished_metrics(run, ask(**changes)) == {"accuracy": 0.5}
+
+
+def test_a_finished_run_stays_so_with_settings_that_change_no_result(finished, start, tmp_path):
+    """Also where its checkpoints were deleted: it would begin anew."""
+    run, ask = finished
+    for name in ("checkpoints", "none"):
+        shutil.copytree(start, tmp_path / f"moved_{name}")
+        for settings in ({"keep_checkpoints": 1}, {"log_every_steps": 3}, {"recompute_activations": True}):
+            asked = ask(settings=settings, init_checkpoint=tmp_path / f"moved_{name}")
+            assert finished_metrics(run, asked) == {"accuracy": 0.5}
+        asked, differs = ask(settings={"eval_batch_size": 3}), ask(settings={"seed": 9})
+        if name == "checkpoints":
+            assert finished_metrics(run, asked) is None  # it is evaluated again
+            shutil.rmtree(run / "checkpoints")
+        else:
+            with pytest.raises(ValueError, match="finished with another config, and its checkpoints were"):
+                finished_metrics(run, asked)
+        assert finished_metrics(run, differs) is None  # which `finetune` refuses, and says why
+    older = read_json_object(run / "result.json")
+    del older["asked"]["config"]["recompute_activations"]
+    write_json(older, run / "result.json")
+    assert finished_metrics(run, ask()) == {"accuracy": 0.5}
 
 
 def test_a_run_that_goes_on_keeps_what_is_known_of_its_start(finished, pretraining_run, tmp_path):

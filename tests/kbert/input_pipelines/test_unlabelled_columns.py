@@ -553,6 +553,18 @@ def test_a_line_without_a_tab_is_a_text_where_texts_are_answered_beside_pairs(tm
         list(examples_of_file(path, INPUTS[1:]))
 
 
+def test_no_line_has_another_key_for_a_text(tmp_path):
+    """Programs leave out the keys of what is null."""
+    path, dataset = tmp_path / "a.jsonl", DatasetConfig(text="body")
+    path.write_text('{"text": "head", "body": "a"}\n{"body": "b"}\n')
+    assert [example["text"] for example in examples_of_file(path, INPUTS, dataset)] == ["a", "b"]
+    both, alone = '{"text": "head", "body": "a"}\n', '{"text": "head"}\n'
+    for lines in (both + alone, alone + both):
+        path.write_text(lines)
+        with pytest.raises(ValueError, match="line 2: lines have 'text' beside 'body', which the run reads"):
+            list(examples_of_file(path, INPUTS, dataset))
+
+
 def test_blank_lines_between_objects_are_none(tmp_path):
     """Training reads the same file."""
     path = tmp_path / "a.jsonl"

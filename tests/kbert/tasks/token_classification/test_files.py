@@ -584,6 +584,8 @@ def test_a_line_says_which_scheme_tags_are_read_in(tmp_path, caplog):
 def test_a_sentence_in_each_row(tmp_path, tags):
     path = write(tmp_path, f"text,label\nin Bonn,{tags}\n", "ner.csv")
     assert rows(read(path)) == [(("in", "Bonn"), ("O", "B-geo"))]
+    cells = {"text": "in Bonn", "label": tags.strip('"').replace('""', '"')}  # as pandas reads them
+    assert rows(read(write(tmp_path, json.dumps(cells) + "\n", "ner.jsonl"))) == rows(read(path))
     with pytest.raises(
         ValueError, match="line 3 has 3 words in 'text' but 2 tags in 'label'; .*dataset.sentence"
     ):
