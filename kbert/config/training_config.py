@@ -32,9 +32,9 @@ class TrainingConfig:
     Steps are optimizer steps; `steps_per_execution` of them run in one call of the graph, or fewer where an
     interval ends. `train_batch_size` is the global batch, over all replicas, and `eval_batch_size` that of
     evaluations. A line of metrics comes every `log_every_steps` steps, a checkpoint every
-    `save_checkpoints_steps`; the newest `keep_checkpoints` of them are kept. `gradient_accumulation_steps`
-    splits a batch into that many micro-batches and computes them one after the other: memory for one of them
-    only, the same result.
+    `save_checkpoints_steps`, and after half an hour without one; the newest `keep_checkpoints` of them are
+    kept. `gradient_accumulation_steps` splits a batch into that many micro-batches and computes them one
+    after the other: memory for one of them only, the same result.
 
     `jit_compile` is XLA: true, false or "auto", see kbert/training/devices/jit.py. The checkpoint with the
     best `best_metric` on the evaluation data is kept in addition to the newest; null takes the task's own

@@ -210,8 +210,8 @@ def _rows_with_keys(path, inputs, dataset):
                     beside.update(keys)
             if doubted := sorted(by_itself & beside):
                 raise ValueError(
-                    f"{where}: lines have {doubted[0]!r} beside {renamed[doubted[0]]!r}, which the run reads, "
-                    "and lines have it alone; give all lines the same keys, null where nothing stands."
+                    f"{where}: lines have {doubted[0]!r} beside {renamed[doubted[0]]!r}, which the run "
+                    "reads, and lines have it alone; give all lines the same keys, null where nothing stands."
                 )
             by_keys[keys] = columns
         return _written(_example(record, by_keys[keys], path), where)

@@ -130,7 +130,10 @@ class BestCheckpoint:
         }
 
     def restore(self, state: dict):
-        """Goes back to a state that `state()` returned."""
+        """Goes back to a state that `state()` returned; forgets one of data on which the metric was another."""
+        if state["metrics"] and self.metric not in state["metrics"]:
+            self.forget()
+            return
         self.step = state["step"]
         self.metrics = state["metrics"] and recorded_metrics(state["metrics"])
         self._phase, self._observed_step = state["phase"], state["observed_step"]

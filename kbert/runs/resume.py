@@ -86,9 +86,11 @@ def require_same_run(run, config, details: dict):
             " The learning rate follows the length, so a run keeps its own; to train its model further: "
             f"init_checkpoint={run.path} with a new run_dir."
         )
+    is_empty = not (run.metrics_file.exists() or checkpoint.list_checkpoints(run.checkpoints))
+    empty = " It was killed before it saved anything, so you may delete it." if is_empty else ""
     raise ValueError(
         f"run_dir={run.path} holds another run; it differs in {'; '.join(differing)}. Repeat its "
-        f"settings to resume it, or choose a new folder.{longer}"
+        f"settings to resume it, or choose a new folder.{longer}{empty}"
     )
 
 

@@ -36,6 +36,7 @@ from kbert.training.devices.distribution import (
     chief_first,
     distribute,
     is_chief,
+    is_so_anywhere,
     log_shares,
     naming_lost_workers,
     require_alike,
@@ -53,6 +54,7 @@ from kbert.training.phases import Phase, Plan
 from kbert.training.train_step import TrainStep
 from kbert.training.training_state import TrainingState
 
+_LONGEST_UNSAVED = 1800.0  # seconds; a kill costs no more than that, however long a step takes
 _SECONDS_TO_SEE = 10.0  # until a file of another machine shows on a network disk
 
 
@@ -60,8 +62,8 @@ _SECONDS_TO_SEE = 10.0  # until a file of another machine shows on a network dis
 def open_run(strategy, path, config: TrainingConfig, details: dict, vocabulary):
     """Opens a run directory and locks it, so that no other process trains in it meanwhile.
 
-    A new folder is removed again when the block ends with a ValueError or a MemoryError before the first line
-    of metrics.
+    A new folder is removed again when the block ends with a ValueError, a MemoryError or a KeyboardInterrupt
+    before the first line of metrics and the first checkpoint.
 
     Args:
       strategy: a tf.distribute strategy. With several workers, the chief makes and locks the folder.
@@ -91,7 +93,7 @@ def open_run(strategy, path, config: TrainingConfig, details: dict, vocabulary):
         try:
             require_alike(strategy, settings_of_workers(config, details))
             yield run
-        except (ValueError, MemoryError):
+        except (ValueError, MemoryError, KeyboardInterrupt):
             if is_new and is_chief(strategy) and not (run.metrics_file.exists() or run.checkpoints.exists()):
                 shutil.rmtree(run.path, ignore_errors=True)
             raise
@@ -171,7 +173,7 @@ class Trainer:
     def __init__(self, task, config, plan, run, strategy, stop):
         self._task, self._config, self._plan, self._run = task, config, plan, run
         self._strategy, self._stop = strategy, stop
-        self._chief = is_chief(strategy)
+        self._chief, self._saved_at = is_chief(strategy), time.monotonic()
         keras.utils.set_random_seed(config.seed)
         self._packed = resolve_packing(task, [phase.config for phase in plan.phases], strategy)
         with strategy.scope():
@@ -266,7 +268,7 @@ class Trainer:
             self._config, self._plan, phase.number, self._run, self._strategy, self._metrics_file, step,
             before=self._progress.state(step) if self._progress else self._state.progress,
         )  # fmt: skip
-        self._make_evaluation(is_resumed=bool(path))
+        self._make_evaluation()
         consumed = (step - phase.first_step) * config.train_batch_size
         self._read_again = consumed % phase.rows.num_rows
         make_batches = functools.partial(phase.train_batches, consumed)
@@ -297,12 +299,11 @@ class Trainer:
                 variables[name].assign(value.read_value())
         return {}
 
-    def _make_evaluation(self, is_resumed):
+    def _make_evaluation(self):
         self._evaluation_step = None
         if self._phase.evaluations:
             self._evaluation_step = EvaluationStep(self._task, self._model, self._strategy, self._jit_compile)
-            if not is_resumed:
-                self._check_names()
+            self._check_names()
 
     def _check_names(self):
         """Refuses names that go wrong at an evaluation, by the metrics of one batch, before the training."""
@@ -346,7 +347,9 @@ class Trainer:
             # Reading the sums waits for the device. Here non-finite numbers are found too, so that the check
             # comes before any checkpoint of the same step.
             self._log(means(state.take_sums()), learning_rate)
-        if ended or state.step % config.save_checkpoints_steps == 0:
+        is_late = time.monotonic() - self._saved_at > _LONGEST_UNSAVED
+        is_late = is_so_anywhere(self._strategy, is_late)
+        if ended or is_late or state.step % config.save_checkpoints_steps == 0:
             self._save(must_succeed=self._run_has_ended())
             self._schedule.tick()
         self._stop_if_asked()
@@ -491,19 +494,18 @@ class Trainer:
             )  # fmt: skip
             if self._chief:
                 self._metrics_file.bring_to_disk()
+        self._saved_at = time.monotonic()
 
     def _stop_if_asked(self):
         number = agreed_signal(self._strategy, self._stop.received)
         if not number:
             return
+        what = "there was nothing to save, and the same command begins anew"
         if self._state.step:  # a checkpoint of no step would be evaluated
             self._save(must_succeed=True)
+            what = f"everything is saved in {self._run.path}, and the same command continues from there"
         wait_for_all(self._strategy)
-        raise StoppedBySignal(
-            number,
-            f"at step {self._state.step}{self._total_steps_text()}; everything is saved in {self._run.path}, "
-            "and the same command continues from there.",
-        )
+        raise StoppedBySignal(number, f"at step {self._state.step}{self._total_steps_text()}; {what}.")
 
 
 def _count(weights):

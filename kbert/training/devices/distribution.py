@@ -262,6 +262,13 @@ def agreed_signal(strategy, received: int) -> int:
     return received or (int(signal.SIGTERM) if total > 0 else 0)
 
 
+def is_so_anywhere(strategy, is_so: bool) -> bool:
+    """Whether something is so on one of the workers. All of them must call this after the same step."""
+    if not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
+        return is_so
+    return sum_over_replicas(strategy, float(is_so)) > 0
+
+
 def distribute(strategy, make_batches, for_replica=None):
     """Batches for the replicas of a strategy.
 

@@ -166,6 +166,7 @@ def test_a_finished_run_is_known_by_all_that_was_asked(labelled_files, tmp_path)
     config, arguments = tiny_finetuning_config(), {"train_file": train, "dev_file": dev}
     asked, metrics = describe_run(config, arguments), {"accuracy": 0.1 + 0.2, "pearson": float("nan")}
     assert finished_metrics(tmp_path, asked) is None
+    (tmp_path / "checkpoints" / "step-00000001").mkdir(parents=True)
     write_result(tmp_path, asked, metrics)
     assert repr(finished_metrics(tmp_path, asked)) == repr(metrics)
     other = write_labelled_file(tmp_path / "other.tsv", 3)

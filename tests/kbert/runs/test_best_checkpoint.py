@@ -57,6 +57,15 @@ def test_patience_goes_on_after_a_stop():
     assert again.patience_is_spent
 
 
+def test_a_best_of_data_without_the_metric_is_forgotten():
+    """Records of questions have another one than their file."""
+    before, after = BestCheckpoint("span_accuracy", True), BestCheckpoint("f1", True)
+    before.observe(10, {"span_accuracy": 0.5})
+    after.restore(before.state())
+    assert after.step is None and after.recorded() is None
+    assert after.observe(20, {"f1": 0.1})
+
+
 def test_what_is_no_number_is_null_in_json_and_comes_back(tmp_path):
     best, resumed = BestCheckpoint("accuracy", True), BestCheckpoint("accuracy", True)
     best.observe(1, {"accuracy": 0.5, "other_spearman": math.nan, "num_examples": 3})

@@ -83,6 +83,14 @@ def test_only_the_newest_checkpoints_and_the_best_stay(whole, tmp_path, every):
     assert train(tmp_path / "run", config)[0] == metrics
 
 
+def test_checkpoints_come_by_the_clock_too(whole, tmp_path, monkeypatch):
+    monkeypatch.setattr("kbert.training.trainer._LONGEST_UNSAVED", 0.0)
+    metrics, run = train(tmp_path / "run", dataclasses.replace(CONFIG, keep_checkpoints=99))
+    saved = [checkpoint.parse_step(path) for path in checkpoint.list_checkpoints(run.checkpoints)]
+    assert saved == list(range(1, STEPS + 1))
+    assert metrics == whole[0] and numbers(run) == numbers(whole[1])
+
+
 @pytest.mark.parametrize(("every", "evaluated"), [(5, [5, 8]), (6, [8])])
 def test_no_evaluation_less_than_half_an_interval_before_the_end(tmp_path, every, evaluated):
     _, run = train(tmp_path / "run", dataclasses.replace(CONFIG, eval_every_steps=every), num_steps=8)
