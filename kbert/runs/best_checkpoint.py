@@ -130,7 +130,7 @@ class BestCheckpoint:
         }
 
     def restore(self, state: dict):
-        """Goes back to a state that `state()` returned; forgets one of data on which the metric was another."""
+        """Goes back to a state that `state()` returned; forgets one of data with another metric."""
         if state["metrics"] and self.metric not in state["metrics"]:
             self.forget()
             return
