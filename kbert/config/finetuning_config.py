@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from kbert.bounds import Bounds
-from kbert.checks import Epochs, Layers, Length, Many, Rate, Seed, Share, Steps, check_values, require
+from kbert.checks import Epochs, Layers, Length, Many, Seed, Share, Steps, check_values, require
 from kbert.config.frozen_config import FrozenConfig
 from kbert.config.lora_config import LoraConfig, is_adapter
 from kbert.config.training_config import TrainingConfig
@@ -143,7 +143,6 @@ class FinetuningConfig(TrainingConfig):
     may be a fraction. The learning rate rises over `warmup_proportion` of the steps; with
     `optimizer.decay = "budget"` over `optimizer.budget_warmup_proportion` of the time.
 
-    `dropout_prob` replaces the encoder's dropout rates, for an encoder that was pretrained without dropout.
     `pad_to_longest` pads each training batch to its longest text (rounded up to a multiple of 16) instead of
     `max_seq_length`: less work on a CPU, but shapes vary, so it cannot be combined with `jit_compile=true`.
     `task_settings` are settings of this task alone, such as the step between windows; see
@@ -166,7 +165,6 @@ class FinetuningConfig(TrainingConfig):
     max_seq_length: Length = 128
     num_train_epochs: Epochs = 3.0
     warmup_proportion: Share = 0.1
-    dropout_prob: Rate | None = None
     reinit_layers: Layers = 0
     reinit_pooler: bool = False
     lora: LoraConfig | None = None

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, get_args
 from absl import logging
 
 from kbert.bounds import Bounds
-from kbert.checks import BatchSize, Many, Seed, Steps, check_values, require
+from kbert.checks import BatchSize, Many, Rate, Seed, Steps, check_values, require
 from kbert.config.distillation_config import DistillationConfig
 from kbert.config.encoder_config import EncoderConfig
 from kbert.config.frozen_config import FrozenConfig
@@ -46,7 +46,8 @@ class TrainingConfig:
     shapes that XLA needs. "auto" packs where shapes vary anyway. `recompute_activations` runs each block
     again in the backward pass instead of keeping its activations: less memory, more work, the same result.
 
-    `frozen` says which part of the encoder is not trained, see FrozenConfig. `distillation` adds a
+    `dropout_prob` replaces the encoder's dropout rates, for one that was pretrained without dropout or is to
+    be. `frozen` says which part of the encoder is not trained, see FrozenConfig. `distillation` adds a
     teacher, see `DistillationConfig`.
     """
 
@@ -66,6 +67,7 @@ class TrainingConfig:
     padding: Literal["auto", "keep", "pack"] = "auto"
     packed_rows: BatchSize | None = None
     recompute_activations: bool = False
+    dropout_prob: Rate | None = None
     peak_flops: Annotated[float, Bounds(above=0, largest=1e30)] | None = None
     frozen: FrozenConfig = field(default_factory=FrozenConfig)
     seed: Seed = 12345

@@ -116,12 +116,6 @@ def _complete_config(config, start):
             "Or, for random weights, give vocab_file or tokenizer, and an encoder in the config."
         )
     encoder = start.encoder
-    if config.dropout_prob is not None:
-        encoder = dataclasses.replace(
-            encoder,
-            hidden_dropout_prob=config.dropout_prob,
-            attention_probs_dropout_prob=config.dropout_prob,
-        )
     if config.max_seq_length > encoder.max_position_embeddings:
         raise ValueError(
             f"max_seq_length={config.max_seq_length} is more than the encoder's "

@@ -83,6 +83,12 @@ class Start:
             is_default = is_open and isinstance(task.pooling, PoolingConfig) and read.pooling is None
             if is_default and self.has_weights:
                 warn_of_mean(read.source, read.first_format, "the training", "set task_settings.pooling")
+        if self.encoder and config.dropout_prob is not None:
+            self.encoder = dataclasses.replace(
+                self.encoder,
+                hidden_dropout_prob=config.dropout_prob,
+                attention_probs_dropout_prob=config.dropout_prob,
+            )
         if self._teacher and self.pooling is None and not resume and not self.has_weights:
             # Both read the same texts: with the prompts that the teacher was made for.
             self.pooling = self._teacher.checkpoint.pooling

@@ -90,6 +90,13 @@ def test_a_checkpoint_answers_by_what_was_chosen(vocabulary, tmp_path):
     assert [task.settings.temperature for task in tasks] == [4.0, 4.0]
 
 
+def test_what_was_chosen_for_longer_texts_is_kept_and_said(vocabulary, tmp_path, caplog):
+    run = recorded_run("multiple_choice", tmp_path / "run", vocabulary)
+    convert_checkpoint(run.path, tmp_path / "short", "kbert", max_position_embeddings=8)
+    assert (tmp_path / "short" / "chosen.json").exists()
+    assert "is kept; it was chosen for texts of up to" in caplog.text
+
+
 def test_what_was_chosen_for_all_layers_is_not_kept_for_some(vocabulary, tmp_path):
     run = recorded_run("sequence_classification", tmp_path / "run", vocabulary, num_hidden_layers=2)
     convert_checkpoint(run.path, tmp_path / "one_layer", "kbert", layers=[1])

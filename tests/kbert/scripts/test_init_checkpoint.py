@@ -85,8 +85,10 @@ def test_a_classifier_with_the_same_labels_brings_its_head(labelled_files, tmp_p
 
 def test_pretraining_goes_on_from_a_published_model(published, records_dir, tmp_path, starts):
     weights, paths = published
-    config = tiny_pretraining_config(encoder=None)
+    config = tiny_pretraining_config(encoder=None, dropout_prob=0.25)
     pretrain(config, tmp_path / "run", records_dir / "train", init_checkpoint=paths["google"])
+    encoder = RunDirectory(tmp_path / "run").config.encoder
+    assert encoder.hidden_dropout_prob == encoder.attention_probs_dropout_prob == 0.25
     (found,) = starts
     assert found.keys() == weights.keys()
     for name, value in weights.items():
