@@ -81,7 +81,8 @@ class MeasuredExport:
 
         Raises:
           ValueError: when an op is not built in, a float32 file differs from Keras by more than rounding, or
-            too few answers are Keras's, to the rows or to full rows of a length.
+            too few answers are Keras's, to the rows, to full rows of a length, or to texts that a file reads
+            itself.
         """
         path = folder / f"model_{quantization}.tflite"
         content = convert_to_litert(self._signature, self._lengths, quantization)
@@ -113,12 +114,14 @@ class MeasuredExport:
             beside = folder / f"{files.prefix}_{quantization}.tflite"
             about = files.write(beside, model, quantization)
             quality = reading_quality(self.task, model, files.reading, answered, self._expected)
+            rounded = {"relative_difference": 0.0}  # what is read otherwise is no rounding
+            self._require_same_answers(beside.name, quantization, quality | rounded, files.reading.data, key)
             written = {"file": beside.name, "bytes": beside.stat().st_size}
             report[key] = written | about | files.reading.report | quality
         write_json(report, path.with_suffix(".json"))
         return report
 
-    def _require_same_answers(self, name, quantization, comparison, data):
+    def _require_same_answers(self, name, quantization, comparison, data, flag="quantization"):
         difference, agreement = comparison["relative_difference"], comparison["agreement"]
         if quantization == "float32" and not difference <= FLOAT32_TOLERANCE:
             raise ValueError(
@@ -130,8 +133,8 @@ class MeasuredExport:
             raise ValueError(
                 f"{name} does not predict as Keras does for {wrong} of {comparison['num_answers']} "
                 f"({data.name}): agreement {agreement:.6g}, --min_agreement="
-                f"{self._min_agreement:g}; nothing was exported. Leave its --quantization out, or lower the "
-                "share if you can live with that."
+                f"{self._min_agreement:g}; nothing was exported. Leave its --{flag} out, or lower the share "
+                "if you can live with that."
             )
 
 

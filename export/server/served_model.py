@@ -207,8 +207,7 @@ class ServedModel:
             )
         return name, self.signatures[name]
 
-    @property
-    def required_text_inputs(self) -> TextInputs:
+    def require_text_inputs(self) -> TextInputs:
         """The `TextInputs`. RequestError where the model came without its vocabulary."""
         if self.text_inputs is None:
             raise RequestError(
@@ -229,7 +228,7 @@ class ServedModel:
         Raises:
           RequestError: the model came without its vocabulary.
         """
-        _ = self.required_text_inputs
+        self.require_text_inputs()
         columns = [tf.constant(list(texts), tf.string) for texts in (texts, pairs) if texts is not None]
         rows = self._rows[len(columns)](*columns)
         return {name: values.numpy() for name, values in rows.features.items()}, rows.truncated.numpy()

@@ -208,7 +208,7 @@ class Service:
           texts: texts behind their prompts.
           max_tokens: for a model of token vectors: how many are read, the rest is cut. Others give all.
         """
-        inputs = self.model.required_text_inputs
+        inputs = self.model.require_text_inputs()
         vocabulary, encoded = inputs.vocabulary, self.checked(texts)
         special = (vocabulary.cls_id, vocabulary.sep_id)
 

@@ -42,7 +42,7 @@ def is_from_interrupt(error: BaseException | None) -> bool:
 
 
 class StoppedBySignal(KeyboardInterrupt):
-    """Training was stopped by a signal, with everything saved. `exit_code` is 128 + the signal's number.
+    """Training was stopped by a signal, with all its steps saved. `exit_code` is 128 + the signal's number.
 
     A KeyboardInterrupt, whatever the signal: who goes on after each `Exception`, as a search over settings
     does, stops as well.

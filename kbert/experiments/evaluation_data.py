@@ -47,7 +47,9 @@ def evaluation_data(loaded, eval_file, input_dir=None, held_out=False):
     settings = dataclasses.replace(task.read_settings(config.task_settings), **answering)
     data = LabelledRecords(input_dir, type(task), length, settings)
     data.require_order()
-    data.agreed_dataset(config.dataset)
+    dataset, pairs = config.dataset, data.dataset.text_pair
+    takes_either = getattr(task, "takes_pairs", False) is None
+    data.agreed_dataset(dataclasses.replace(dataset, text_pair=pairs) if takes_either else dataset)
     data.check_with(task, length, loaded.source, loaded.vocabulary.describe())
     _warn_of_training_data(loaded, data)
     return data

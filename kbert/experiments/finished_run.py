@@ -100,7 +100,8 @@ def finished_metrics(run_dir, description: dict) -> dict | None:
     Raises:
       ValueError: when the run began from other content of the same checkpoint, or with another
         `allow_unmatched`. It would go on from its own weights, so its scores would be those of another
-        description.
+        description. When it has no checkpoint to go on from with other data, another start, or settings that
+        change its metrics.
     """
     if not (Path(run_dir) / FILE_NAME).is_file():
         return None
@@ -109,12 +110,16 @@ def finished_metrics(run_dir, description: dict) -> dict | None:
         recorded, metrics = values["asked"], dict(values["metrics"])
         # Older versions kept it as it was given.
         recorded["start"][_INIT] = normalized_path(recorded["start"][_INIT])
-        if recorded["content"][_INIT] == description["content"][_INIT] is not None:  # wherever it lies
+        contents, now = recorded["content"], description["content"]
+        if contents[_INIT] == now[_INIT] is not None:  # wherever it lies
             recorded["start"][_INIT] = description["start"][_INIT]
+        if contents[_TEACHER] == now[_TEACHER] is not None:
+            recorded["config"]["distillation"][_TEACHER] = description["config"]["distillation"][_TEACHER]
         same = {name: recorded[name] == description[name] for name in ("start", "data", "vocabulary")}
         # A setting that did not exist when the run was finished counts as its default.
         config = json.loads(json.dumps(to_dict(from_dict(FinetuningConfig, recorded["config"]))))
-        same["config"] = not differing_results(config, description["config"])
+        differing = differing_results(config, description["config"])
+        same["config"] = not differing
     except (ValueError, KeyError, TypeError) as error:
         logging.warning("%s; the run is resumed and writes the file again.", error)
         return None
@@ -124,10 +129,11 @@ def finished_metrics(run_dir, description: dict) -> dict | None:
         return recorded_metrics(metrics)
     goes_on = not differing_keys(config, description["config"])  # else `finetune` names what differs
     if goes_on and not checkpoint.list_checkpoints(Path(run_dir) / "checkpoints"):
-        others = ", ".join(name for name, is_same in same.items() if not is_same)
+        differing += [f"its {name}" for name in ("start", "data", "vocabulary") if not same[name]]
         raise ValueError(
-            f"{run_dir} is finished with another {others}, and its checkpoints were deleted, so it would be "
-            "trained again from the first step. Repeat what it was given, or delete the folder."
+            f"{run_dir} is finished, and its checkpoints were deleted, so it would be trained again from the "
+            f"first step; it differs in {'; '.join(differing)}. Repeat what it was given, or delete the "
+            "folder."
         )
     return None
 

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from kbert.checks import with_checked_values
+from kbert.cli.warn_once import warn_once
 from kbert.config.pooling_config import JOIN, POOLINGS, PoolingConfig
 from kbert.config.vectors_config import warn_of_written_prompts
 from kbert.features import ENCODER_INPUTS
@@ -111,6 +112,11 @@ class FeatureExtractor:
         self.combine = combine
         self.normalize = bool(normalize)
         self._prompt = "" if pooling == "none" else pooling.prompt()
+        if not self._is_own and model.makes_vectors and (default := model.vectors.prompt()):
+            warn_once(
+                f"{model.source}: its default prompt, {default!r}, stands before no text where a pooling is "
+                "named; leave pooling out for the vectors of `embed`."
+            )
 
     def __call__(self, texts, text_pairs=None) -> list[TextFeatures]:
         batch = text_batch(texts, text_pairs, pairs_may_miss=True)

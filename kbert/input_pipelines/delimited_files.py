@@ -385,7 +385,7 @@ def delimited_records(
     header, short, whole, in_quotes, in_single, cut = layout.header, [], 0, 0, 0, []
     marks_of_rows = (dataset.label, *dataset.labels, *_IDS)
     row_mark = next((header.index(name) for name in marks_of_rows if name in header), None)
-    known, swallowing, kept, commas = set(), [], 0, Counter[tuple[bool, bool]]()
+    known, swallowing, kept, in_commas, may_be_excels = set(), [], 0, 0, not layout.quoted
     in_marks = [] if layout.quoted else [header.index(name) for name in columns if name in header]
     require_columns(header, path, columns, dataset, problems)
     least = len(header)
@@ -400,8 +400,10 @@ def delimited_records(
             joined = "".join(cells)  # first: this is done for every row
             whole += 1
             in_quotes += not layout.quoted and '""' in joined and any(map(_is_in_quotes, cells))
-            if not layout.quoted and ("," in joined or '"' in joined):
-                commas.update(("," in cell, cell[:1] == cell[1:][-1:] == '"') for cell in cells)
+            if may_be_excels and ("," in joined or '"' in joined):  # Excel marks the cells with a comma
+                with_marks = [cell for cell in cells if cell[:1] == cell[1:][-1:] == '"']
+                may_be_excels = with_marks == [cell for cell in cells if "," in cell]
+                in_commas += len(with_marks)
             in_marks = [column for column in in_marks if cells[column][:1] == cells[column][1:][-1:] == '"']
             kept += "\r" in joined and joined.replace("\r\n", "").count("\r")
             in_single += "''" in joined and any(_is_in_quotes(cell, "'") for cell in cells)
@@ -434,8 +436,8 @@ def delimited_records(
         what = f"{in_quotes:,} row(s) have cells in quotation marks, with doubled ones inside"
     elif in_marks:
         what = f"all cells of the column {header[in_marks[0]]!r} stand in quotation marks"
-    elif commas[True, True] >= _ENOUGH_ROWS and not (commas[True, False] or commas[False, True]):  # Excel's
-        what = f"{commas[True, True]:,} cells stand in quotation marks, all those with a comma and no others"
+    elif may_be_excels and in_commas >= _ENOUGH_ROWS:
+        what = f"{in_commas:,} cells stand in quotation marks, all those with a comma and no others"
     if what:
         warn_once(
             f"{path}: {what}, as CSV has them; TSV is read without quoting, so all marks are read as text. "

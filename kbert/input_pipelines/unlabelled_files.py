@@ -210,8 +210,9 @@ def _rows_with_keys(path, inputs, dataset):
                     beside.update(keys)
             if doubted := sorted(by_itself & beside):
                 raise ValueError(
-                    f"{where}: lines have {doubted[0]!r} beside {renamed[doubted[0]]!r}, which the run "
-                    "reads, and lines have it alone; give all lines the same keys, null where nothing stands."
+                    f"{where}: some lines have {doubted[0]!r} beside {renamed[doubted[0]]!r}, which the run "
+                    f"reads, others have {doubted[0]!r} alone; give all lines the same keys, null where "
+                    "nothing stands."
                 )
             by_keys[keys] = columns
         return _written(_example(record, by_keys[keys], path), where)
@@ -596,10 +597,11 @@ def examples_from_lines(
 def _lines_of_text(lines, source, dataset):
     """The lines. Warns where the first holds more than a text, or is a header."""
     for number, line in enumerate(lines, start=1):
-        if number == 1 and names_columns(re.split(r"[,;|\t]", line), dataset or DatasetConfig()):
+        cells = [cell.strip().strip('"') for cell in re.split(r"[,;|\t]", line)] if number == 1 else []
+        if names_columns(cells, dataset or DatasetConfig()):
             warn_once(
-                f"{source} line 1 is a header, and is read as a text, as all lines are; a file of columns "
-                "has a name that ends in .csv or .tsv, and is given by it."
+                f"{source} line 1 is a header, and is read as a text, as all lines are; give a file with "
+                "columns by its name, which ends in .csv or .tsv."
             )
         for looks, (what, advice) in _NO_TEXTS.items() if number == 1 else ():
             if re.fullmatch(looks, line):

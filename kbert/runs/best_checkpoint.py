@@ -57,7 +57,7 @@ class BestCheckpoint:
           ValueError: when the metric is not among the metrics.
         """
         self.require_metric(metrics)
-        if step != self._observed_step:
+        if step != self._observed_step or self._is_other:
             self._observed_step = step
             if self._is_better(metrics[self.metric], phase):
                 self.step, self.metrics, self._phase, self._fruitless = step, metrics, phase, 0
@@ -78,9 +78,15 @@ class BestCheckpoint:
                 self.observe(step, recorded_metrics(index.get("metrics", {})), phase)
 
     def _is_better(self, value, phase):
-        if not math.isfinite(value) or self.step is None or phase != self._phase:
+        if not math.isfinite(value) or self.step is None or phase != self._phase or self._is_other:
             return math.isfinite(value)
         return self._sign * value > self._sign * self.metrics[self.metric]
+
+    @property
+    def _is_other(self) -> bool:
+        """Whether the best was found on data that give other metrics, as records of questions do: it stays
+        until there is an evaluation on the data of now."""
+        return self.metrics is not None and self.metric not in self.metrics
 
     def without_checkpoint(self, before: dict):
         """Goes back to `before`, the result of `state()` before the newest evaluation.
@@ -130,10 +136,7 @@ class BestCheckpoint:
         }
 
     def restore(self, state: dict):
-        """Goes back to a state that `state()` returned; forgets one of data with another metric."""
-        if state["metrics"] and self.metric not in state["metrics"]:
-            self.forget()
-            return
+        """Goes back to a state that `state()` returned."""
         self.step = state["step"]
         self.metrics = state["metrics"] and recorded_metrics(state["metrics"])
         self._phase, self._observed_step = state["phase"], state["observed_step"]
@@ -144,6 +147,8 @@ class BestCheckpoint:
         path = Path(directory) / INDEX_FILE
         if self.step is None:
             path.unlink(missing_ok=True)
+            return
+        if self._is_other:  # as the file says already
             return
         values = {"step": self.step, "metric": self.metric, "value": self.metrics[self.metric]}
         write_json(values | {"metrics": json_ready(self.metrics)}, path)

@@ -87,7 +87,7 @@ def require_same_run(run, config, details: dict):
             f"init_checkpoint={run.path} with a new run_dir."
         )
     is_empty = not (run.metrics_file.exists() or checkpoint.list_checkpoints(run.checkpoints))
-    empty = " It was killed before it saved anything, so you may delete it." if is_empty else ""
+    empty = " It has saved nothing so far: if no process trains in it, you may delete it." if is_empty else ""
     raise ValueError(
         f"run_dir={run.path} holds another run; it differs in {'; '.join(differing)}. Repeat its "
         f"settings to resume it, or choose a new folder.{longer}{empty}"
@@ -197,8 +197,9 @@ def differing_keys(
 
 
 def differing_results(recorded: dict, current: dict) -> list[str]:
-    """As `differing_keys`, of what changes weights or metrics by more than rounding."""
-    return differing_keys(recorded, current, free=_FREE_KEYS + _ROUNDING_KEYS)
+    """As `differing_keys`, of what may change weights or metrics by more than rounding."""
+    free = {*_FREE_KEYS, *_ROUNDING_KEYS} - {"distillation.teacher"}  # whose content nothing tells here
+    return differing_keys(recorded, current, free=free)
 
 
 def _setting(key: str) -> str:

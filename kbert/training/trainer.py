@@ -32,11 +32,10 @@ from kbert.runs.run_directory import RunDirectory, trained_weights
 from kbert.runs.run_file import holds_run
 from kbert.tasks.task import Task
 from kbert.training.devices.distribution import (
-    agreed_signal,
+    agreed,
     chief_first,
     distribute,
     is_chief,
-    is_so_anywhere,
     log_shares,
     naming_lost_workers,
     require_alike,
@@ -54,7 +53,7 @@ from kbert.training.phases import Phase, Plan
 from kbert.training.train_step import TrainStep
 from kbert.training.training_state import TrainingState
 
-_LONGEST_UNSAVED = 1800.0  # seconds; a kill costs no more than that, however long a step takes
+_LONGEST_UNSAVED = 1800.0  # seconds, looked at after each call of steps, which may take minutes
 _SECONDS_TO_SEE = 10.0  # until a file of another machine shows on a network disk
 
 
@@ -173,7 +172,8 @@ class Trainer:
     def __init__(self, task, config, plan, run, strategy, stop):
         self._task, self._config, self._plan, self._run = task, config, plan, run
         self._strategy, self._stop = strategy, stop
-        self._chief, self._saved_at = is_chief(strategy), time.monotonic()
+        self._chief = is_chief(strategy)
+        self._saved_at, self._is_late = time.monotonic(), False
         keras.utils.set_random_seed(config.seed)
         self._packed = resolve_packing(task, [phase.config for phase in plan.phases], strategy)
         with strategy.scope():
@@ -306,7 +306,7 @@ class Trainer:
             self._check_names()
 
     def _check_names(self):
-        """Refuses names that go wrong at an evaluation, by the metrics of one batch, before the training."""
+        """Refuses names that go wrong at an evaluation, by the metrics of a batch, before the first step."""
         data = self._phase.evaluations[""]
         batches = self._evaluation_batches(data.rows)
         if hasattr(batches, "element_spec"):  # as in every evaluation: rounding depends on the trace
@@ -347,9 +347,7 @@ class Trainer:
             # Reading the sums waits for the device. Here non-finite numbers are found too, so that the check
             # comes before any checkpoint of the same step.
             self._log(means(state.take_sums()), learning_rate)
-        is_late = time.monotonic() - self._saved_at > _LONGEST_UNSAVED
-        is_late = is_so_anywhere(self._strategy, is_late)
-        if ended or is_late or state.step % config.save_checkpoints_steps == 0:
+        if ended or self._is_late or state.step % config.save_checkpoints_steps == 0:
             self._save(must_succeed=self._run_has_ended())
             self._schedule.tick()
         self._stop_if_asked()
@@ -497,7 +495,8 @@ class Trainer:
         self._saved_at = time.monotonic()
 
     def _stop_if_asked(self):
-        number = agreed_signal(self._strategy, self._stop.received)
+        is_late = time.monotonic() - self._saved_at > _LONGEST_UNSAVED
+        number, self._is_late = agreed(self._strategy, self._stop.received, is_late)
         if not number:
             return
         what = "there was nothing to save, and the same command begins anew"

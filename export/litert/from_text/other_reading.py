@@ -119,8 +119,8 @@ def reading_quality(task, model, reading: OtherReading, answered: Answered, expe
       expected: Keras's.
 
     Returns:
-      `agreement`, the share of answers that are Keras's, and the task's `metrics`; of vectors their `cosine`
-      with Keras's, see `compare`.
+      `num_answers`; `agreement`, the share of answers that are Keras's; the task's `metrics`; and of vectors
+      their `cosine` with Keras's, see `compare`.
     """
 
     def answer(inputs):
@@ -132,7 +132,7 @@ def reading_quality(task, model, reading: OtherReading, answered: Answered, expe
 
     answered_otherwise = predict_rows(task, answer, reading.data)
     comparison = compare(task, answered_otherwise, expected, reading.data)
-    kept = {key: comparison[key] for key in ("agreement", "cosine") if key in comparison}
+    kept = {key: comparison[key] for key in ("num_answers", "agreement", "cosine") if key in comparison}
     return kept | {"metrics": compute_metrics(task, answered_otherwise, reading.data)}
 
 

@@ -89,7 +89,7 @@ async function showPieces(area, place) {
     const [pieces] = text ? await ask("tokenize", { inputs: text, ...prompt }) : [[]];
     if (area.value !== text) return; // another answer is on its way
     const shown = pieces.filter((piece) => !piece.special);
-    place.replaceChildren(...(shown.length ? [`${shown.length} tokens: `] : []), ...shown.map((piece) =>
+    place.replaceChildren(...(shown.length ? [`${shown.length} tokens: `] : []), ...shown.slice(0, 1000).map((piece) =>
       element("span", { class: piece.text === state.info.special_tokens.unk ? "unknown" : "" }, piece.text)));
   } catch (error) {
     place.replaceChildren(error.message);

@@ -1,4 +1,4 @@
-"""Texts ranked by a query, in the form of text-embeddings-inference and in Cohere's; labels of texts."""
+"""Texts ranked by a query, in the forms of text-embeddings-inference, Cohere and Voyage; labels of texts."""
 
 import uuid
 
@@ -45,12 +45,12 @@ def ranked(service: Service, own: Request, fields: RerankFields) -> list | dict:
         shown_text = [{"text": texts[index]} if fields.return_text else {} for index in order]
         pairs = zip(order, shown_text, strict=True)
         return [{"index": index, "score": numbers[index]} | text for index, text in pairs]
-    results = [{"index": index, "relevance_score": numbers[index]} for index in order]
+    results = data = [{"index": index, "relevance_score": numbers[index]} for index in order]
     if fields.return_text:
         results = [result | {"document": _document(documents[result["index"]])} for result in results]
     meta = {"api_version": {"version": "2"}, "billed_units": {"search_units": 1}}
     answer = {"id": str(uuid.uuid4()), "model": service.model.name, "results": results, "meta": meta}
-    answer |= {"object": "list", "data": results}  # as Voyage's client reads them
+    answer |= {"object": "list", "data": data}  # as Voyage's client reads them, which has the documents
     if not own.is_estimated:
         meta["tokens"] = {"input_tokens": own.tokens, "output_tokens": 0}
         answer["usage"] = {"total_tokens": own.tokens}

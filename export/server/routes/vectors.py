@@ -68,7 +68,8 @@ def add_vector_paths(app: FastAPI, service: Service) -> None:
 
     @app.post("/tokenize", tags=["vectors"], **TokenizeFields.described())
     def tokenize(body: Body, own: Own):
-        """The tokens of each text, as the model reads them for its vector: behind a prompt, if it has one."""
+        """All tokens of each text, behind its prompt, also those that the model does not read; of a model of
+        token vectors those that it reads."""
         fields = TokenizeFields.read(body)
         check_model(service.model, fields.model)
         prompt, most = _prompt_and_length(service.model, fields.prompt_name)

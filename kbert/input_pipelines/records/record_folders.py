@@ -265,7 +265,8 @@ class LabelledRecords(RecordFolder):
             if made_with != wanted:
                 raise ValueError(
                     f"{self.directory} was made with task_settings.{name}={made_with!r}, but this run has "
-                    f"{wanted!r}; make the records again, or let the config say the same."
+                    f"{wanted!r}; make the records with task_settings.{name}={json.dumps(wanted)}, or train "
+                    "with what they have."
                 )
 
     def agreed_dataset(self, dataset: DatasetConfig) -> DatasetConfig:

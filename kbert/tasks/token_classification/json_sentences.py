@@ -1,5 +1,6 @@
 """JSON lines, or rows of a table, of words and labels, or of a text and its spans -> words and tags."""
 
+import collections
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,12 @@ from kbert.input_pipelines.labels import NoLabel
 from kbert.late_tensorflow import tf
 from kbert.tasks.token_classification.conll_files import FileSentence
 from kbert.tasks.token_classification.spans import Word, parse_spans, require_no_tags, tag_words
-from kbert.tasks.token_classification.word_rows import cell_sentence, cell_tags, read_document
+from kbert.tasks.token_classification.word_rows import (
+    WORD_ROWS,
+    cell_sentence,
+    cell_tags,
+    read_document,
+)
 from kbert.tokenization import text_words
 
 _ROWS_AT_ONCE = 256
@@ -33,14 +39,18 @@ def read_json_sentences(
       ValueError: naming file and line, for words and labels of different lengths, a label that is no string,
         a line without words, and for spans as `tag_words` and, behind the last line, `require_no_tags` do.
     """
-    problems, types = FileProblems(path), set()
+    problems, types, lengths = FileProblems(path), set(), collections.Counter[int]()
     read_label = _tags_or_spans if with_tags else None
     records = stream_examples(path, dataset, (dataset.text,), _record, with_tags, read_label)
     while rows := list(itertools.islice(records, _ROWS_AT_ONCE)):
-        words = _find_words([record.get(dataset.text) for record, _ in rows])
-        for (record, where), cell_words in zip(rows, words, strict=True):
+        texts = [None if isinstance(label, tuple) else record.get(dataset.text) for record, label, _ in rows]
+        for (record, label, where), words in zip(rows, _find_words(texts), strict=True):
             try:
-                sentence = _sentence(record, dataset, where, with_tags, cell_words)
+                if isinstance(label, tuple):
+                    sentence = cell_sentence(record, label, dataset, where)
+                    lengths[len(sentence.words)] += 1
+                else:
+                    sentence = _sentence(record, dataset, where, with_tags, words)
             except ValueError as error:
                 problems.add(error)
             else:
@@ -52,30 +62,28 @@ def read_json_sentences(
                 problems.raise_all()
     problems.raise_all()
     require_no_tags(types, str(path))
+    if lengths.total() == lengths[1] > 2:
+        raise ValueError(f"{path}: each of {lengths[1]:,} sentences has one word. {WORD_ROWS}")
 
 
 def _record(record, label, where):
-    return record, where
+    return record, label, where
 
 
 def _tags_or_spans(record, dataset, where):
-    """What stands in the column of the labels. Raises NoLabel for null."""
+    """What stands in the column of the labels, in a tuple the tags of a cell. Raises NoLabel for null."""
     require_column(record, dataset.label, where)
     if record[dataset.label] is None:
         raise NoLabel(
             f"{where} has null as its labels {dataset.label!r}; give it some, or leave all such rows out by "
             "dataset.skip_unlabelled=true."
         )
-    return cell_tags(record, dataset, where) if _holds_cells(record, dataset) else record[dataset.label]
-
-
-def _holds_cells(record, dataset):
-    return all(isinstance(record.get(name), str) for name in (dataset.text, dataset.label))
+    text, label = record.get(dataset.text), record[dataset.label]
+    is_cell = isinstance(text, str) and isinstance(label, str) and not label.lstrip().startswith(("{", "[{"))
+    return cell_tags(record, dataset, where) if is_cell else label
 
 
 def _sentence(record, dataset, where, with_tags, text_words) -> FileSentence:
-    if with_tags and _holds_cells(record, dataset):
-        return cell_sentence(record, cell_tags(record, dataset, where), dataset, where)
     words = _words(record, dataset, where, text_words)
     if not words:
         raise ValueError(f"{where} has no words in {dataset.text!r}; leave the line out.")

@@ -14,7 +14,7 @@ from kbert.input_pipelines.labels import NO_VALUE, NoLabel
 from kbert.tasks.token_classification.conll_files import FileSentence, require_several_words
 
 _EMPTY = NO_VALUE | {""}
-_WORD_ROWS = "For a word in each row, set dataset.sentence to the column that numbers sentences."
+WORD_ROWS = "For a word in each row, set dataset.sentence to the column that numbers sentences."
 
 
 def read_word_rows(
@@ -83,7 +83,7 @@ def read_sentence_rows(
         return cell_sentence(record, tags, dataset, where)
 
     rows = stream_examples(path, dataset, columns, read, with_tags, cell_tags if with_tags else None)
-    return require_several_words(rows, path, _WORD_ROWS) if with_tags else rows
+    return require_several_words(rows, path, WORD_ROWS) if with_tags else rows
 
 
 def cell_sentence(

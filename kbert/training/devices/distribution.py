@@ -249,24 +249,19 @@ def _sum_over_replicas(strategy, value):
     return strategy.experimental_local_results(strategy.run(replica, args=(value,)))[0]
 
 
-def agreed_signal(strategy, received: int) -> int:
-    """The number of the signal to stop for, or 0: a signal to one worker stops all of them at the same step.
+def agreed(strategy, received: int, is_late: bool) -> tuple[int, bool]:
+    """(the number of the signal to stop for, or 0; whether a checkpoint is late): what one worker says holds
+    for all of them, at the same step.
 
     Args:
       strategy: a tf.distribute strategy. All its workers must call this after the same step.
       received: the number of the signal that this process has received, or 0.
+      is_late: whether this process has not saved for long.
     """
     if not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
-        return received
-    total = sum_over_replicas(strategy, received)
-    return received or (int(signal.SIGTERM) if total > 0 else 0)
-
-
-def is_so_anywhere(strategy, is_so: bool) -> bool:
-    """Whether something is so on one of the workers. All of them must call this after the same step."""
-    if not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
-        return is_so
-    return sum_over_replicas(strategy, float(is_so)) > 0
+        return received, is_late
+    signals, late = _sums(strategy, [received, is_late])
+    return received or (int(signal.SIGTERM) if signals > 0 else 0), late > 0
 
 
 def distribute(strategy, make_batches, for_replica=None):

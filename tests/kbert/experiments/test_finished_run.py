@@ -137,9 +137,14 @@ def test_a_finished_run_stays_so_with_settings_that_change_no_result(finished, s
             assert finished_metrics(run, asked) is None  # it is evaluated again
             shutil.rmtree(run / "checkpoints")
         else:
-            with pytest.raises(ValueError, match="finished with another config, and its checkpoints were"):
+            with pytest.raises(ValueError, match=r"first step; it differs in eval_batch_size \(was "):
                 finished_metrics(run, asked)
         assert finished_metrics(run, differs) is None  # which `finetune` refuses, and says why
+    teachers = [ask(DistillationConfig(f"hf://org/{name}"), init_checkpoint=None) for name in "ab"]
+    write_result(run, teachers[0], {"accuracy": 0.5})
+    with pytest.raises(ValueError, match="differs in distillation.teacher"):
+        finished_metrics(run, teachers[1])
+    write_result(run, ask(), {"accuracy": 0.5})
     older = read_json_object(run / "result.json")
     del older["asked"]["config"]["recompute_activations"]
     write_json(older, run / "result.json")

@@ -302,7 +302,7 @@ def test_lines_that_hold_more_than_a_text_are_said(tmp_path, caplog, read):
         ('["a", "b"]', "a JSON list"),
         ("__label__2 Great CD: lovely", "a text behind its label"),
         ("[sic] __label__ is fastText's", ""),
-        ("ID;Text", "a header"),
+        ('"ID";"Text"', "a header"),
         ("a text, an id", ""),
     ):
         path.write_text(f"{line}\n")
@@ -561,7 +561,7 @@ def test_no_line_has_another_key_for_a_text(tmp_path):
     both, alone = '{"text": "head", "body": "a"}\n', '{"text": "head"}\n'
     for lines in (both + alone, alone + both):
         path.write_text(lines)
-        with pytest.raises(ValueError, match="line 2: lines have 'text' beside 'body', which the run reads"):
+        with pytest.raises(ValueError, match="line 2: some lines have 'text' beside 'body'"):
             list(examples_of_file(path, INPUTS, dataset))
 
 

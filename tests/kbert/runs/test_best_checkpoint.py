@@ -57,13 +57,18 @@ def test_patience_goes_on_after_a_stop():
     assert again.patience_is_spent
 
 
-def test_a_best_of_data_without_the_metric_is_forgotten():
+@pytest.mark.parametrize("step", [10, 20])
+def test_a_best_of_data_without_the_metric_stays_until_the_next_evaluation(step, tmp_path):
     """Records of questions have another one than their file."""
     before, after = BestCheckpoint("span_accuracy", True), BestCheckpoint("f1", True)
     before.observe(10, {"span_accuracy": 0.5})
+    before.write_index(tmp_path)
     after.restore(before.state())
-    assert after.step is None and after.recorded() is None
-    assert after.observe(20, {"f1": 0.1})
+    after.write_index(tmp_path)
+    assert after.step == read_index(tmp_path)["step"] == 10
+    assert after.observe(step, {"f1": 0.1})
+    after.write_index(tmp_path)
+    assert read_index(tmp_path)["metric"] == "f1" and read_index(tmp_path)["step"] == step
 
 
 def test_what_is_no_number_is_null_in_json_and_comes_back(tmp_path):

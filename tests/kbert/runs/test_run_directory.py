@@ -78,8 +78,8 @@ def test_another_config_is_refused_with_every_difference(run, vocabulary):
         f"run_dir={run.path} holds another run; it differs in "
         "encoder.num_hidden_layers (was 1, now 3); max_seq_length (was 24, now 30); "
         "optimizer.learning_rate (was 0.002, now 0.001); seed (was 12345, now 3). "
-        "Repeat its settings to resume it, or choose a new folder. It was killed before it saved anything, "
-        "so you may delete it."
+        "Repeat its settings to resume it, or choose a new folder. It has saved nothing so far: if no "
+        "process trains in it, you may delete it."
     )
 
 

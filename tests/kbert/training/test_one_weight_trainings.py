@@ -142,6 +142,7 @@ def test_a_signal_in_an_evaluation_ends_it_between_batches(batch, step, whole, t
         with pytest.raises(StoppedBySignal, match=f"at step {step} of"):
             train(tmp_path / "run")
     assert len(seen) == batch
+    assert (tmp_path / "run").exists() == bool(step)
     metrics, run = train(tmp_path / "run")
     assert metrics == whole[0]
     assert_same_runs(run, whole[1])
@@ -151,6 +152,20 @@ def test_a_signal_in_an_evaluation_ends_it_between_batches(batch, step, whole, t
         with pytest.raises(StoppedBySignal, match=f"at step {STEPS} of"):
             train(tmp_path / "run")
     assert_same_runs(run, whole[1])
+
+
+@pytest.mark.slow
+def test_a_run_that_goes_on_without_its_metric_is_refused_before_a_step(tmp_path, monkeypatch):
+    """Evaluation data may change, as from a file of questions to records."""
+    config = dataclasses.replace(CONFIG, best_metric="closeness")
+    with monkeypatch.context() as patch:
+        signal_after_call(patch, 7)
+        with pytest.raises(StoppedBySignal):
+            train(tmp_path / "run", config)
+    monkeypatch.setattr(one_weight.OneWeight, "metric_sums", lambda self, outputs, batch: {})
+    with pytest.raises(ValueError, match="best_metric='closeness' is not evaluated here"):
+        train(tmp_path / "run", config)
+    assert checkpoint.list_checkpoints(tmp_path / "run" / "checkpoints")[-1].name == "step-00000007"
 
 
 @pytest.mark.slow

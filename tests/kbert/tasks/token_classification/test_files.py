@@ -586,6 +586,9 @@ def test_a_sentence_in_each_row(tmp_path, tags):
     assert rows(read(path)) == [(("in", "Bonn"), ("O", "B-geo"))]
     cells = {"text": "in Bonn", "label": tags.strip('"').replace('""', '"')}  # as pandas reads them
     assert rows(read(write(tmp_path, json.dumps(cells) + "\n", "ner.jsonl"))) == rows(read(path))
+    alone = json.dumps({"text": "Bonn", "label": "B-geo"}) + "\n"
+    with pytest.raises(ValueError, match="each of 3 sentences has one word. For a word in each row"):
+        read(write(tmp_path, alone * 3, "ner.jsonl"))
     with pytest.raises(
         ValueError, match="line 3 has 3 words in 'text' but 2 tags in 'label'; .*dataset.sentence"
     ):
