@@ -30,6 +30,11 @@ _MEASURED_THREADS = (1, 2)
 _WARM_UP, _LEAST, _MOST = 3, 5, 50  # calls
 _SECONDS = 1.5  # for the calls of one length and number of threads, beyond the least number
 
+_WAYS = {
+    "mediapipe": "Prepare the texts of --eval_file as your app does (docs/mobile.md), leave --mediapipe out",
+    "tokenizer_inside": "Leave --tokenizer_inside out",
+}
+
 
 class MeasuredExport:
     """The files of one export: the same rows for all, and Keras asked once.
@@ -121,7 +126,7 @@ class MeasuredExport:
         write_json(report, path.with_suffix(".json"))
         return report
 
-    def _require_same_answers(self, name, quantization, comparison, data, flag="quantization"):
+    def _require_same_answers(self, name, quantization, comparison, data, flag=None):
         difference, agreement = comparison["relative_difference"], comparison["agreement"]
         if quantization == "float32" and not difference <= FLOAT32_TOLERANCE:
             raise ValueError(
@@ -130,11 +135,12 @@ class MeasuredExport:
             )
         wrong = round((1 - agreement) * comparison["num_answers"])
         if wrong > most_different(comparison["num_answers"], self._min_agreement):
+            advice = _WAYS.get(flag, "Leave its --quantization out")
             raise ValueError(
                 f"{name} does not predict as Keras does for {wrong} of {comparison['num_answers']} "
                 f"({data.name}): agreement {agreement:.6g}, --min_agreement="
-                f"{self._min_agreement:g}; nothing was exported. Leave its --{flag} out, or lower the share "
-                "if you can live with that."
+                f"{self._min_agreement:g}; nothing was exported. {advice}, or lower the share if you can "
+                "live with that."
             )
 
 

@@ -112,7 +112,6 @@ def check_mediapipe(source, lengths):
             "file whose inputs are token ids, or train with another name for it."
         )
     _require_no_prompt("--mediapipe", source)
-    _warn_of_single_texts("--mediapipe", source)
     vocabulary = require_wordpiece(source.loaded.vocabulary, "--mediapipe")
     if vocabulary.special_tokens != BERT_TOKENS:
         raise ValueError(
@@ -143,7 +142,11 @@ def check_tokenizer_inside(source, lengths):
                 "not have; use the file whose inputs are token ids."
             )
     _require_no_prompt("--tokenizer_inside", source)
-    _warn_of_single_texts("--tokenizer_inside", source)
+    if getattr(source.task, "takes_pairs", False) is None:
+        logging.warning(
+            "%s does not say whether it takes pairs of texts, and the file takes single ones; for a file of "
+            "pairs make a run of it first (kbert convert --takes_pairs).", source.path,
+        )  # fmt: skip
     task = source.task
     if not task.serving.row_texts:
         raise ValueError(
@@ -156,14 +159,6 @@ def check_tokenizer_inside(source, lengths):
             "--tokenizer_inside: the length of a text is known only inside the file, so it has one "
             f"graph, received max_seq_length={list(lengths)}; give one length."
         )
-
-
-def _warn_of_single_texts(flag, source):
-    if getattr(source.task, "takes_pairs", False) is None:
-        logging.warning(
-            "%s: %s does not say whether it takes pairs of texts, and the file takes single ones; for a file "
-            "of pairs make a run of it first (kbert convert --takes_pairs).", flag, source.path,
-        )  # fmt: skip
 
 
 def _require_no_prompt(flag, source):

@@ -82,7 +82,15 @@ def convert(
         _require_same_heads(checkpoint, fewer)
         checkpoint = fewer
     if max_position_embeddings is not None:
+        longest = checkpoint.max_seq_length
         checkpoint = resizing.with_positions(checkpoint, max_position_embeddings)
+        chosen, shorter = checkpoint.known_task.chosen, checkpoint.max_seq_length
+        if format == KBERT and chosen and shorter != longest:
+            checkpoint.report.warn(
+                f"what was chosen for {checkpoint.source} ({', '.join(chosen.settings)}) is kept; it was chosen "
+                f"for texts of up to {longest} tokens, not {shorter}",
+                "; evaluate the run with keep_chosen to choose anew",
+            )
     if config is not None:
         checkpoint = file_settings.with_file_settings(checkpoint, config)
     if vocab_file is not None:

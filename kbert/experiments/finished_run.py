@@ -100,8 +100,8 @@ def finished_metrics(run_dir, description: dict) -> dict | None:
     Raises:
       ValueError: when the run began from other content of the same checkpoint, or with another
         `allow_unmatched`. It would go on from its own weights, so its scores would be those of another
-        description. When it has no checkpoint to go on from with other data, another start, or settings that
-        change its metrics.
+        description. Or when it differs in data, start, vocabulary, or settings that change its metrics, and
+        has no checkpoint left.
     """
     if not (Path(run_dir) / FILE_NAME).is_file():
         return None

@@ -114,8 +114,8 @@ class FeatureExtractor:
         self._prompt = "" if pooling == "none" else pooling.prompt()
         if not self._is_own and model.makes_vectors and (default := model.vectors.prompt()):
             warn_once(
-                f"{model.source}: its default prompt, {default!r}, stands before no text where a pooling is "
-                "named; leave pooling out for the vectors of `embed`."
+                f"{model.source}: its default prompt, {default!r}, is not put before these texts; for "
+                "vectors as `embed` gives them take its own_pooling (kbert features: leave --pooling out)."
             )
 
     def __call__(self, texts, text_pairs=None) -> list[TextFeatures]:

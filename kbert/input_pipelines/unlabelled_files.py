@@ -597,8 +597,8 @@ def examples_from_lines(
 def _lines_of_text(lines, source, dataset):
     """The lines. Warns where the first holds more than a text, or is a header."""
     for number, line in enumerate(lines, start=1):
-        cells = [cell.strip().strip('"') for cell in re.split(r"[,;|\t]", line)] if number == 1 else []
-        if names_columns(cells, dataset or DatasetConfig()):
+        cells = re.split(r"[,;|\t]", line.replace('"', "")) if number == 1 else []
+        if cells and names_columns(cells, dataset or DatasetConfig()):
             warn_once(
                 f"{source} line 1 is a header, and is read as a text, as all lines are; give a file with "
                 "columns by its name, which ends in .csv or .tsv."

@@ -43,7 +43,8 @@ class BestCheckpoint:
         if not isinstance(metrics.get(self.metric), float):
             names = sorted(name for name, value in metrics.items() if isinstance(value, float))
             raise ValueError(
-                f"best_metric={self.metric!r} is not evaluated here; choose one of {', '.join(names)}."
+                f"best_metric={self.metric!r} is not evaluated here; choose one of {', '.join(names)}, or give "
+                "a run that is there the evaluation data that it began with."
             )
 
     def observe(self, step: int, metrics: dict, phase: int = 0) -> bool:
@@ -75,7 +76,11 @@ class BestCheckpoint:
         with contextlib.suppress(ValueError):  # a broken file is written anew
             index = read_index(directory)
             if index and index["step"] == step:
-                self.observe(step, recorded_metrics(index.get("metrics", {})), phase)
+                metrics = recorded_metrics(index.get("metrics", {}))
+                if self.metric in metrics:
+                    self.observe(step, metrics, phase)
+                elif metrics:  # of other data, see `_is_other`
+                    self.step, self.metrics, self._phase, self._fruitless = step, metrics, phase, 0
 
     def _is_better(self, value, phase):
         if not math.isfinite(value) or self.step is None or phase != self._phase or self._is_other:

@@ -53,7 +53,7 @@ from kbert.training.phases import Phase, Plan
 from kbert.training.train_step import TrainStep
 from kbert.training.training_state import TrainingState
 
-_LONGEST_UNSAVED = 1800.0  # seconds, looked at after each call of steps, which may take minutes
+_LONGEST_UNSAVED = 1800.0  # seconds, looked at after each call of steps; the call after that saves
 _SECONDS_TO_SEE = 10.0  # until a file of another machine shows on a network disk
 
 

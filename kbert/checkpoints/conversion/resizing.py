@@ -49,12 +49,6 @@ def with_positions(checkpoint: BertCheckpoint, max_position_embeddings: int) -> 
     arrays = arrays and resize_positions(arrays, max_position_embeddings)
     longest = checkpoint.max_seq_length
     longest = max_position_embeddings if longest == old_size else min(longest, max_position_embeddings)
-    if (chosen := checkpoint.known_task.chosen) and longest != checkpoint.max_seq_length:
-        checkpoint.report.warn(
-            f"what was chosen for {checkpoint.source} ({', '.join(chosen.settings)}) is kept; it was chosen "
-            f"for texts of up to {checkpoint.max_seq_length} tokens, not {longest}",
-            "; evaluate the run with keep_chosen to choose anew",
-        )
     what, of = ("position table resized", "rows") if arrays else ("longest sequence changed", "tokens")
     cut = f"; texts are cut at {longest} tokens still" if longest < max_position_embeddings else ""
     return _with_tables(

@@ -79,7 +79,11 @@ def _tags_or_spans(record, dataset, where):
             "dataset.skip_unlabelled=true."
         )
     text, label = record.get(dataset.text), record[dataset.label]
-    is_cell = isinstance(text, str) and isinstance(label, str) and not label.lstrip().startswith(("{", "[{"))
+    is_cell = (
+        isinstance(text, str)
+        and isinstance(label, str)
+        and not label.lstrip().startswith(("{", "[{", "[[", "[("))
+    )
     return cell_tags(record, dataset, where) if is_cell else label
 
 
