@@ -87,8 +87,8 @@ def convert(
         chosen, shorter = checkpoint.known_task.chosen, checkpoint.max_seq_length
         if format == KBERT and chosen and shorter != longest:
             checkpoint.report.warn(
-                f"what was chosen for {checkpoint.source} ({', '.join(chosen.settings)}) is kept; it was chosen "
-                f"for texts of up to {longest} tokens, not {shorter}",
+                f"what was chosen for {checkpoint.source} ({', '.join(chosen.settings)}) is kept; it was "
+                f"chosen for texts of up to {longest} tokens, not {shorter}",
                 "; evaluate the run with keep_chosen to choose anew",
             )
     if config is not None:

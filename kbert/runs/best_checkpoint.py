@@ -43,8 +43,8 @@ class BestCheckpoint:
         if not isinstance(metrics.get(self.metric), float):
             names = sorted(name for name, value in metrics.items() if isinstance(value, float))
             raise ValueError(
-                f"best_metric={self.metric!r} is not evaluated here; choose one of {', '.join(names)}, or give "
-                "a run that is there the evaluation data that it began with."
+                f"best_metric={self.metric!r} is not evaluated here; choose one of {', '.join(names)}, or "
+                "give a run that is there the evaluation data that it began with."
             )
 
     def observe(self, step: int, metrics: dict, phase: int = 0) -> bool:
