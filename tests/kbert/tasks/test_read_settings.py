@@ -51,8 +51,9 @@ def write_files(task, folder):
         texts[f"{name}.tsv"] = "".join("\t".join(line) + "\n" for line in lines)
     pairs = zip((HEADER, *ROWS), (HEADER, *ROWS[::-1]), strict=True)
     texts["two.tsv"] = "".join(f"{';'.join(one)}\t{chr(9).join(other)}\n" for one, other in pairs)
+    texts["good.txt"] = texts["good.tsv"]  # whose name says no format
     if task == "question_answering":
-        texts = {"rows.jsonl": json.dumps(QUESTION) + "\n"}
+        texts = {name: json.dumps(QUESTION) + "\n" for name in ("rows.jsonl", "rows.txt")}
     if task == "token_classification":
         sentence = "jump walk,{},1\nthe a,O O,1\n"
         texts = {
