@@ -2,6 +2,7 @@
 
 from absl import logging
 
+from kbert.tasks.file_columns import takes_either
 from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.vocabulary import require_wordpiece
 
@@ -142,7 +143,7 @@ def check_tokenizer_inside(source, lengths):
                 "not have; use the file whose inputs are token ids."
             )
     _require_no_prompt("--tokenizer_inside", source)
-    if getattr(source.task, "takes_pairs", False) is None:
+    if takes_either(source.task.get_config()):
         logging.warning(
             "%s does not say whether it takes pairs of texts, and the file takes single ones; for a file of "
             "pairs make a run of it first (kbert convert --takes_pairs).", source.path,

@@ -14,7 +14,7 @@ from kbert.input_pipelines.data_files import shown_source
 from kbert.input_pipelines.records.record_folders import LabelledRecords, PretrainingRecords
 from kbert.runs.run_directory import RunDirectory
 from kbert.runs.run_file import holds_run
-from kbert.tasks.file_columns import with_pairs
+from kbert.tasks.file_columns import takes_either, with_pairs
 from kbert.tasks.pretraining.objectives import evaluated_task
 
 
@@ -47,9 +47,10 @@ def evaluation_data(loaded, eval_file, input_dir=None, held_out=False):
     settings = dataclasses.replace(task.read_settings(config.task_settings), **answering)
     data = LabelledRecords(input_dir, type(task), length, settings)
     data.require_order()
-    dataset, pairs = config.dataset, data.dataset.text_pair
-    takes_either = getattr(task, "takes_pairs", False) is None
-    data.agreed_dataset(dataclasses.replace(dataset, text_pair=pairs) if takes_either else dataset)
+    dataset = config.dataset
+    if takes_either(task.get_config()):
+        dataset = dataclasses.replace(dataset, text_pair=data.dataset.text_pair)
+    data.agreed_dataset(dataset)
     data.check_with(task, length, loaded.source, loaded.vocabulary.describe())
     _warn_of_training_data(loaded, data)
     return data

@@ -213,11 +213,14 @@ def check_texts(task: str, path: str | Path, dataset: DatasetConfig):
         pass
 
 
+def takes_either(task_config: Mapping) -> bool:
+    """Whether a task takes a text or a pair, as nobody has said which: of a classifier of another library."""
+    return "takes_pairs" in task_config and task_config["takes_pairs"] is None
+
+
 def with_pairs(dataset: DatasetConfig, task_config: Mapping, path: str | Path) -> DatasetConfig:
-    """The dataset with the second texts of a file that `holds_pairs`, for a task that takes a text or a pair:
-    nobody has said which, as of a classifier that another library wrote."""
-    takes_either = "takes_pairs" in task_config and task_config["takes_pairs"] is None
-    if takes_either and not dataset.text_pair and holds_pairs(path):
+    """The dataset with the second texts of a file that `holds_pairs`, for a task that `takes_either`."""
+    if takes_either(task_config) and not dataset.text_pair and holds_pairs(path):
         return dataclasses.replace(dataset, text_pair="text_pair")
     return dataset
 

@@ -50,10 +50,7 @@ def ranked(service: Service, own: Request, fields: RerankFields) -> list | dict:
         results = [result | {"document": _document(documents[result["index"]])} for result in results]
     meta = {"api_version": {"version": "2"}, "billed_units": {"search_units": 1}}
     answer = {"id": str(uuid.uuid4()), "model": service.model.name, "results": results, "meta": meta}
-    answer |= {
-        "object": "list",
-        "data": data,
-    }  # as Voyage's client reads them, which puts the documents in itself
+    answer |= {"object": "list", "data": data}  # for Voyage's client, which adds the documents itself
     if not own.is_estimated:
         meta["tokens"] = {"input_tokens": own.tokens, "output_tokens": 0}
         answer["usage"] = {"total_tokens": own.tokens}
