@@ -25,7 +25,7 @@ from absl import logging
 from kbert.bounds import NO_FLAG, Bounds
 from kbert.checkpoints import KBERT, Format, formats
 from kbert.checkpoints.conversion import resizing
-from kbert.checkpoints.convert import convert
+from kbert.checkpoints.convert import convert, warn_of_chosen
 from kbert.checkpoints.report import TRIMMING_FILE
 from kbert.checks import require, require_single, with_checked_arguments
 from kbert.cli import script
@@ -38,7 +38,7 @@ from kbert.input_pipelines.tables.table_paths import require_one_split, source_f
 from kbert.reports.text_table import text_table
 from kbert.scripts.training_flags import Checkpoint
 from kbert.tasks.file_columns import check_file, require_files
-from kbert.tokenization import word_splitter
+from kbert.tokenization import text_words, word_splitter
 from kbert.tokenization.greedy_match import GreedyMatcher
 from kbert.tokenization.python import word_splitter as python_splitter
 from kbert.tokenization.vocabulary import Vocabulary, require_wordpiece
@@ -128,7 +128,8 @@ def trim_vocabulary(
     checkpoint = formats.read_checkpoint(source, do_lower_case, allow_unmatched)
     before = require_wordpiece(checkpoint.vocabulary, "kbert trim")
     prompts = _open_prompts(checkpoint, before.rules)
-    with plain_texts(trained, dataset, task, text_field, prompts) as texts:
+    of_words = checkpoint.task == "token_classification"
+    with plain_texts(trained, dataset, task, text_field, prompts, of_words) as texts:
         words = _words(texts, before.rules)
     tokens = trim_pieces(before.tokens, _own_tokens(checkpoint, before), words, min_count, vocab_size)
     after = before.with_tokens(tokens)
@@ -139,8 +140,10 @@ def trim_vocabulary(
         "words": _changed_words(words, before, after),
     }
     if judged:
-        with plain_texts(judged, dataset, task, text_field) as texts:
+        with plain_texts(judged, dataset, task, text_field, of_words=of_words) as texts:
             report["heldout"] = changed_texts(_lines(texts), before, after)
+    if report["words"]["before"] != report["words"]["after"]:
+        warn_of_chosen(checkpoint, format, "another vocabulary")
     formats.write_checkpoint(
         resizing.with_vocabulary(checkpoint, after), target, format, allow_unmatched, overwrite
     )
@@ -201,7 +204,9 @@ def _files(texts: Texts):
 
 
 @contextlib.contextmanager
-def plain_texts(files: list[Path], dataset, task: str, text_field: str, prompts=()) -> Iterator[Path]:
+def plain_texts(
+    files: list[Path], dataset, task: str, text_field: str, prompts=(), of_words=False
+) -> Iterator[Path]:
     """The texts of files, one a line in a temporary file, those of a row together.
 
     Args:
@@ -210,8 +215,11 @@ def plain_texts(files: list[Path], dataset, task: str, text_field: str, prompts=
       text_field: the key of the text in JSONL files of plain texts.
       prompts: each is a line with the first word of each text, too.
       task: the task that the labelled files are of.
+      of_words: whether the model reads a text word by word, see `find_words`.
     """
     texts: Iterator = _read_rows(files, dataset, task) if dataset else _read_lines(files, text_field)
+    if of_words and not dataset:
+        texts = _word_by_word(texts)
     with tempfile.TemporaryDirectory(prefix="trim_vocabulary_") as folder:
         path = Path(folder) / "texts.txt"
         with path.open("w", encoding="utf-8", newline="\n") as out:
@@ -225,6 +233,16 @@ def _read_lines(files, text_field):
     problems, text_format = Problems(), TextFormat(text_field=text_field)
     for unit in plan_units(files, UNIT_BYTES):
         yield from ([line.decode("utf-8")] for line in read_unit_lines(unit, text_format, problems))
+
+
+def _word_by_word(rows):
+    """Texts with blanks between their words: £250 is one word of WordPiece, and two of a tagger."""
+    import tensorflow as tf
+
+    while batch := [text for (text,) in itertools.islice(rows, _TEXTS_AT_ONCE)]:
+        words = text_words.find_words(tf.constant(batch)).words
+        joined = tf.strings.reduce_join(words, axis=-1, separator=" ").numpy()
+        yield from ([text.decode("utf-8")] for text in joined)
 
 
 def _read_rows(paths, dataset, task):

@@ -98,6 +98,22 @@ class BertCheckpoint:
         return self.converted_from or self.report.format
 
     @property
+    def has_numbers_for_labels(self) -> bool:
+        """Whether the labels only number the classes, as transformers does by default, and Google's files."""
+        numbers = range(len(self.labels))
+        return self.labels in (tuple(map("LABEL_{}".format, numbers)), tuple(map(str, numbers)))
+
+    @property
+    def naming_advice(self) -> str:
+        """How classes that only have numbers get names, for errors; empty where they have some."""
+        if not self.has_numbers_for_labels:
+            return ""
+        return (
+            f" {self.source} only numbers its classes: kbert convert --config names them, by the labels of "
+            "the config's [dataset] in their order."
+        )
+
+    @property
     def model_task(self) -> "Task":
         """The task whose model it is."""
         if self.recorded is None and self.pooling is None:

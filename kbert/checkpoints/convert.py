@@ -84,23 +84,30 @@ def convert(
     if max_position_embeddings is not None:
         longest = checkpoint.max_seq_length
         checkpoint = resizing.with_positions(checkpoint, max_position_embeddings)
-        chosen, shorter = checkpoint.known_task.chosen, checkpoint.max_seq_length
-        if format == KBERT and chosen and shorter != longest:
-            checkpoint.report.warn(
-                f"what was chosen for {checkpoint.source} ({', '.join(chosen.settings)}) is kept; it was "
-                f"chosen for texts of up to {longest} tokens, not {shorter}",
-                "; evaluate the run with keep_chosen to choose anew",
-            )
+        if checkpoint.max_seq_length != longest:
+            warn_of_chosen(checkpoint, format, f"texts of up to {longest} tokens")
     if config is not None:
         checkpoint = file_settings.with_file_settings(checkpoint, config)
     if vocab_file is not None:
         own = require_wordpiece(checkpoint.vocabulary, "--vocab_file")
         vocabulary = own.with_tokens(read_pieces(vocab_file), str(vocab_file))
         checkpoint = resizing.with_vocabulary(checkpoint, vocabulary)
+        warn_of_chosen(checkpoint, format, "another vocabulary")
     if format == KBERT and (config, max_position_embeddings) != (None, None):
         checkpoint.model_task.check_examples([], checkpoint.max_seq_length)  # a length that leaves room
     written = formats.write_checkpoint(checkpoint, target, format, allow_unmatched, overwrite)
     return checkpoint.report, written
+
+
+def warn_of_chosen(checkpoint, format, chosen_for: str):
+    """Warns where a run gets a temperature or thresholds that were chosen for something else."""
+    chosen = checkpoint.known_task.chosen
+    if format == KBERT and chosen:
+        checkpoint.report.warn(
+            f"what was chosen for {checkpoint.source} ({', '.join(chosen.settings)}) is kept; it was chosen "
+            f"for {chosen_for}",
+            "; evaluate the run with keep_chosen to choose anew",
+        )
 
 
 def _require_same_heads(checkpoint, fewer):

@@ -71,8 +71,7 @@ def _labels(checkpoint, named: tuple[str, ...]) -> tuple[str, ...]:
     own = checkpoint.labels
     if not named or named == own or (set(named) == set(own) and not checkpoint.is_numbered):
         return own
-    numbers = range(len(own))
-    if own in (tuple(map("LABEL_{}".format, numbers)), tuple(map(str, numbers))) and len(named) == len(own):
+    if checkpoint.has_numbers_for_labels and len(named) == len(own):
         warn_once(
             f"{checkpoint.source} only numbers its classes; the config's labels are taken for them in their "
             f"order: {', '.join(f'{number} is {label!r:.100}' for number, label in enumerate(named))}"

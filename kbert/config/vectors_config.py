@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from kbert.checks import check_values, require
 from kbert.cli.warn_once import warn_once
+from kbert.config.changed_settings import changed_settings
 from kbert.files.json_values import shown
 
 TEXT_TASKS = ("query", "document")  # what a text is asked about as; for each of them a prompt of that name
@@ -48,8 +49,7 @@ class VectorsConfig:
     @property
     def changes(self) -> dict:
         """What it says, ready for JSON; only what is not the default."""
-        values, absent = dataclasses.asdict(self), dataclasses.asdict(type(self)())
-        return {name: value for name, value in values.items() if value != absent[name]}
+        return changed_settings(self)
 
     def with_prompts(self, other: "VectorsConfig | None") -> "VectorsConfig":
         """The same with the prompts of another way to make vectors, where it has none."""

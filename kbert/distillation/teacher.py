@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from dataclasses import asdict
 
 from kbert.checkpoints import KBERT, model_loading
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
@@ -10,6 +9,7 @@ from kbert.checkpoints.formats import read_checkpoint, require_checkpoint
 from kbert.checkpoints.model_variables import model_shapes, part_shapes
 from kbert.cli.warn_once import warn_once
 from kbert.config import DistillationConfig, EncoderConfig
+from kbert.config.changed_settings import changed_settings
 from kbert.files.json_values import shown
 from kbert.tasks import TASKS
 
@@ -32,9 +32,10 @@ class Teacher:
     @property
     def digest(self) -> str:
         """A short digest of its content, wherever and in which format it lies: shape, labels, vocabulary and
-        every number."""
+        every number. A setting that a later kbert adds does not change it."""
         checkpoint, digest = self.checkpoint, hashlib.sha256()
-        facts = [asdict(checkpoint.encoder), list(checkpoint.labels), checkpoint.vocabulary.fingerprint]
+        shape, vocabulary = changed_settings(checkpoint.encoder), checkpoint.vocabulary.fingerprint
+        facts = [shape, list(checkpoint.labels), vocabulary]
         digest.update(json.dumps(facts, sort_keys=True).encode())
         for name in sorted(checkpoint.tensors):
             digest.update(name.encode())
@@ -129,7 +130,7 @@ class Teacher:
             if part.has_labels and shapes and sorted(checkpoint.labels) != sorted(labels):
                 raise ValueError(
                     f"the teacher {source} has the labels {list(checkpoint.labels)}, the student "
-                    f"{list(labels)}; both need the same, in any order."
+                    f"{list(labels)}; both need the same, in any order.{checkpoint.naming_advice}"
                 )
             if shapes != expected:
                 raise ValueError(

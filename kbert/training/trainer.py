@@ -343,7 +343,8 @@ class Trainer:
         self._schedule.tick(steps)
 
         ended = self._has_ended()
-        if ended or state.step % config.log_every_steps == 0:
+        may_stop = self._plan.early_stopping_patience and self._evaluation_step and self._evaluation_is_due()
+        if ended or may_stop or state.step % config.log_every_steps == 0:
             # Reading the sums waits for the device. Here non-finite numbers are found too, so that the check
             # comes before any checkpoint of the same step.
             self._log(means(state.take_sums()), learning_rate)
@@ -354,9 +355,6 @@ class Trainer:
         if self._evaluation_step and self._evaluation_is_due():
             self._evaluate()
             self._schedule.tick()
-            if self._best.patience_is_spent:
-                logging.info("stopping early: no better %s since step %d", self._best.metric, self._best.step)
-                self._save_anew()
             self._stop_if_asked()
         if not ended and self._schedule.seconds_left() == 0:  # by what the checkpoint or evaluation took
             if sums := state.take_sums():
@@ -436,7 +434,7 @@ class Trainer:
         return is_between or self._has_ended()
 
     def _evaluate(self, replaces_line=False):
-        step, metrics = self._state.step, {}
+        step, metrics, had_ended = self._state.step, {}, self._has_ended()
         with self._progress.paused("evaluation", self._plan.eval_every_steps):
             for prefix, data in self._phase.evaluations.items():
                 further = self._compute_metrics(self._evaluation_batches(data.rows), data)
@@ -457,6 +455,9 @@ class Trainer:
             else:
                 self._state.write_best_index()
                 self._state.delete_old()
+        if self._best.patience_is_spent and not had_ended:
+            logging.info("stopping early: no better %s since step %d", self._best.metric, self._best.step)
+            self._save_anew()
 
     def _scores(self, metrics):
         return {name: value for name, value in metrics.items() if self._task.is_score(name)}

@@ -244,6 +244,17 @@ def test_a_file_with_other_answers_is_not_left_behind(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(("flag", "file"), [("mediapipe", "mediapipe"), ("tokenizer_inside", "text")])
+def test_a_file_that_reads_texts_otherwise_is_not_left_behind(
+    finetuned_run, tmp_path, monkeypatch, flag, file
+):
+    """The file of ids beside it answers as Keras does."""
+    monkeypatch.setattr(measured_export, "reading_quality", lambda *_: {"num_answers": 12, "agreement": 0.75})
+    with pytest.raises(ValueError, match=f"{file}_float32.tflite does not predict as Keras does for 3 of 12"):
+        export_tflite(finetuned_run, tmp_path / "model", ["float32"], (16,), **{flag: True})
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("kind", ["float32", "dynamic_int8"])
 def test_each_length_is_asked_with_texts_that_need_it(
     exported, finetuned_run, labelled_files, tmp_path, monkeypatch, kind

@@ -2,18 +2,22 @@
 
 import dataclasses
 import json
+import shutil
 
 import numpy as np
 import pyarrow as pa
 import pytest
 import tensorflow as tf
 
-from kbert.checkpoints.formats import write_checkpoint
+from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.checkpoints.hugging_face.tokenizer_wordpiece import MPNET_TOKENS
 from kbert.config import DatasetConfig
 from kbert.config.pooling_config import PoolingConfig
 from kbert.config.token_vectors_config import QueryExpansion, TokenVectorsConfig
 from kbert.inference.loading import load
+from kbert.runs.checkpoint import parse_step
+from kbert.runs.chosen_settings import write_chosen
+from kbert.runs.run_directory import RunDirectory
 from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
@@ -149,6 +153,32 @@ def test_words_with_a_control_character_inside_keep_their_pieces(tmp_path):
     trim_vocabulary(tmp_path / "large", tmp_path / "small", [tmp_path / "texts.txt"], min_count=7)
     tokens = {*load(tmp_path / "small").vocabulary.tokens}
     assert "##jump" in tokens and not {"jump", "walks"} & tokens
+
+
+def test_words_of_a_tagger_keep_their_pieces(tmp_path):
+    """It reads £250 as two words, of which WordPiece makes one."""
+    tokens = [*BERT_TOKENS, "£", "##250", "250", "paid"]
+    vocabulary = Vocabulary(tokens, do_lower_case=True)
+    (tmp_path / "texts.txt").write_text("paid £250\n", encoding="utf-8")
+    for task, kept in (("token_classification", "250"), ("sequence_classification", "##250")):
+        checkpoint = random_checkpoint(task, ("O", "B-X"), vocabulary)
+        write_checkpoint(checkpoint, tmp_path / "large", "kbert", overwrite=True)
+        texts = [tmp_path / "texts.txt"]
+        report = trim_vocabulary(tmp_path / "large", tmp_path / task, texts, texts)
+        left = read_checkpoint(tmp_path / task).vocabulary.tokens
+        assert {"250", "##250"}.intersection(left) == {kept}
+        assert report["heldout"]["changed_texts"] == 0
+
+
+@pytest.mark.parametrize(("vocab_size", "is_said"), [(None, False), (12, True)])
+def test_what_was_chosen_with_other_tokens_is_said(
+    finetuned_run, files, tmp_path, caplog, vocab_size, is_said
+):
+    run = RunDirectory(shutil.copytree(finetuned_run.path, tmp_path / "run"))
+    write_chosen(run.path, parse_step(run.checkpoint()), {"temperature": 1.5}, "dev.tsv")
+    trim_vocabulary(run.path, tmp_path / "small", files[0], vocab_size=vocab_size)
+    assert (tmp_path / "small" / "chosen.json").exists()
+    assert ("chosen for another vocabulary" in caplog.text) == is_said
 
 
 def test_masks_are_filled_as_before(pretraining_run, files, tmp_path):

@@ -85,6 +85,13 @@ def test_rules_that_the_tokenizers_of_phones_lack_are_named(finetuned_run, check
     check(to_litert_source(run), (16,))
 
 
+@pytest.mark.parametrize("takes_pairs", [None, True, False])
+def test_a_model_that_may_take_pairs_is_told_that_its_file_takes_texts(finetuned_run, caplog, takes_pairs):
+    task = CLASSIFICATION(LABELS, takes_pairs=takes_pairs)
+    requests.check_tokenizer_inside(with_task(finetuned_run, task), (16,))
+    assert ("make a run of it first" in caplog.text) == (takes_pairs is None)
+
+
 def test_mediapipe_puts_berts_special_tokens_around_a_text(finetuned_run):
     run = RunDirectory(finetuned_run.path)
     tokens = [*MPNET_TOKENS, *(token for token in small_corpus.TOKENS if token not in MPNET_TOKENS)]

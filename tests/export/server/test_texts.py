@@ -161,6 +161,15 @@ def test_vectors_beyond_the_limit_of_answers_are_refused(e5_folder):
 
 
 @pytest.mark.long
+def test_tokens_beyond_the_limit_of_elements_are_refused(e5_folder):
+    with DevelopmentServer(e5_folder, None, 0, 0, limits=Limits(max_elements=8)) as server:
+        asked = Asked(server.rest_api_port)
+        for number, expected in ((8, 200), (9, 400)):
+            status, answer = asked.post("/tokenize", {"inputs": ["a"] * number})
+            assert status == expected and (status == 200 or "--max_elements" in json.dumps(answer))
+
+
+@pytest.mark.long
 def test_prompts_come_from_the_folder_and_from_an_export_of_it(vectors, tmp_path):
     asked, loaded = vectors
     told = asked.rest("GET", "/info")[1]

@@ -142,6 +142,21 @@ def test_the_digest_tells_content_and_nothing_else(teacher):
         touched = dataclasses.replace(one, tensors=one.tensors | {name: stored_array(values)})
         assert Teacher(touched).digest != teacher.digest, name
     assert Teacher(dataclasses.replace(one, labels=("b", "a", "c"))).digest != teacher.digest
+    for encoder in (calm(num_hidden_layers=2), calm(num_hidden_layers=3, hidden_act="relu")):
+        assert Teacher(dataclasses.replace(one, encoder=encoder)).digest != teacher.digest
+
+
+def test_a_setting_that_a_later_version_adds_does_not_change_the_digest(teacher):
+    encoder = teacher.checkpoint.encoder
+    later = dataclasses.make_dataclass("Later", [("new", int, 7)], bases=(type(encoder),), frozen=True)
+    later_encoder = later(**dataclasses.asdict(encoder))
+    assert Teacher(dataclasses.replace(teacher.checkpoint, encoder=later_encoder)).digest == teacher.digest
+
+
+def test_a_teacher_that_only_numbers_its_classes_is_refused_with_what_names_them(teacher):
+    numbered = Teacher(dataclasses.replace(teacher.checkpoint, labels=("LABEL_0", "LABEL_1", "LABEL_2")))
+    with pytest.raises(ValueError, match="only numbers its classes: kbert convert --config names them"):
+        check(numbered)
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from tests.conftest import (
 )
 from tests.kbert.runs.written_run import written_run
 from tests.kbert.scripts.test_command_lines import run_script
+from tfrecords_tools.create_finetuning_data import create_finetuning_data
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +77,14 @@ def test_the_pairs_of_a_file_are_read_by_the_run_that_a_checkpoint_becomes_too(f
         for data in (rows, [{"text": row["text"], "label": row["label"]} for row in rows])
     )
     assert pairs == pytest.approx(ours, abs=1e-6) and pairs != pytest.approx(singles, abs=1e-4)
+    config, file = tmp_path / "config.json", tmp_path / "rows.jsonl"
+    dataset = DatasetConfig(text_pair="text_pair", labels=LABELS)
+    config.write_text(json.dumps(to_dict(tiny_finetuning_config(dataset=dataset))))
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    create_finetuning_data(config, file, tmp_path / "records", init_checkpoint=folder)
+    for model in (folder, tmp_path / "run"):
+        metrics = evaluate(model, input_dir=tmp_path / "records")[1]
+        assert metrics["loss"] == pytest.approx(pairs, abs=1e-6)
 
 
 def test_a_config_names_columns_and_the_checkpoint_its_labels(folder):

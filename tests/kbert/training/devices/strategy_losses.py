@@ -7,11 +7,12 @@ name -> arguments of `SmallTraining`, and `num_steps`. With several workers, eac
 """
 
 import json
+import signal
 import sys
 
 from kbert.cli import quiet_tensorflow  # noqa: F401
 from kbert.config import Devices
-from kbert.training.devices.distribution import distribute, is_chief, make_strategy, wait_for_all
+from kbert.training.devices.distribution import agreed, distribute, is_chief, make_strategy, wait_for_all
 
 
 def main():
@@ -30,6 +31,7 @@ def losses(strategy, cases):
     # The first rows of every batch weigh more, so that taking a mean of the replicas' means would be noticed.
     batches["masked_lm_weights"][:, :4] = 1.0
     answer = {"num_replicas": strategy.num_replicas_in_sync, "is_chief": is_chief(strategy)}
+    answer["agreed"] = agreements(strategy)
     for name, case in cases.items():
         num_steps = case.pop("num_steps")
         if case.pop("keras_fit", False):
@@ -43,6 +45,13 @@ def losses(strategy, cases):
         if len(strategy.experimental_local_results(training.global_step)) > 1:  # replicas in this process
             answer["replicas_agree"] = replicas_agree(training, strategy)
     return answer
+
+
+def agreements(strategy):
+    """What holds for all where nothing happens, a signal reaches the others, and their checkpoint is late."""
+    other = not is_chief(strategy)
+    cases = (0, False), (signal.SIGTERM * other, False), (0, other)
+    return [agreed(strategy, *case) for case in cases]
 
 
 def coupled_losses(strategy, num_steps, case):

@@ -1,6 +1,7 @@
 """One training under every strategy: the same losses, whatever shares out the work and compiles it."""
 
 import json
+import signal
 
 import numpy as np
 import pytest
@@ -79,6 +80,7 @@ def test_in_batch_negatives_are_those_of_the_global_batch(settings):
 def test_workers_take_the_steps_of_one(one_process):
     (answer,) = losses(2, ("multi_worker", 0, {"losses": IN_MICRO_BATCHES}))
     assert answer["num_replicas"] == 2
+    assert answer["agreed"] == [[0, False], [signal.SIGTERM, False], [0, True]]
     np.testing.assert_allclose(answer["losses"], one_process[2]["losses"], atol=1e-4)
 
 
