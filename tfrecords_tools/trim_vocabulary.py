@@ -128,8 +128,8 @@ def trim_vocabulary(
     checkpoint = formats.read_checkpoint(source, do_lower_case, allow_unmatched)
     before = require_wordpiece(checkpoint.vocabulary, "kbert trim")
     prompts = _open_prompts(checkpoint, before.rules)
-    of_words = checkpoint.task == "token_classification"
-    with plain_texts(trained, dataset, task, text_field, prompts, of_words) as texts:
+    reads_words = checkpoint.task == "token_classification"
+    with plain_texts(trained, dataset, task, text_field, prompts, reads_words) as texts:
         words = _words(texts, before.rules)
     tokens = trim_pieces(before.tokens, _own_tokens(checkpoint, before), words, min_count, vocab_size)
     after = before.with_tokens(tokens)
@@ -140,7 +140,7 @@ def trim_vocabulary(
         "words": _changed_words(words, before, after),
     }
     if judged:
-        with plain_texts(judged, dataset, task, text_field, of_words=of_words) as texts:
+        with plain_texts(judged, dataset, task, text_field, reads_words=reads_words) as texts:
             report["heldout"] = changed_texts(_lines(texts), before, after)
     if report["words"]["before"] != report["words"]["after"]:
         warn_of_chosen(checkpoint, format, "another vocabulary")
@@ -205,7 +205,7 @@ def _files(texts: Texts):
 
 @contextlib.contextmanager
 def plain_texts(
-    files: list[Path], dataset, task: str, text_field: str, prompts=(), of_words=False
+    files: list[Path], dataset, task: str, text_field: str, prompts=(), reads_words=False
 ) -> Iterator[Path]:
     """The texts of files, one a line in a temporary file, those of a row together.
 
@@ -215,10 +215,10 @@ def plain_texts(
       text_field: the key of the text in JSONL files of plain texts.
       prompts: each is a line with the first word of each text, too.
       task: the task that the labelled files are of.
-      of_words: whether the model reads a text word by word, see `find_words`.
+      reads_words: whether the model reads a text word by word, see `find_words`.
     """
     texts: Iterator = _read_rows(files, dataset, task) if dataset else _read_lines(files, text_field)
-    if of_words and not dataset:
+    if reads_words and not dataset:
         texts = _word_by_word(texts)
     with tempfile.TemporaryDirectory(prefix="trim_vocabulary_") as folder:
         path = Path(folder) / "texts.txt"

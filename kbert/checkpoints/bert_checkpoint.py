@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kbert.checkpoints import KBERT
 from kbert.checkpoints.model_variables import fresh_value, model_shapes, part_name, task_parts
 from kbert.checkpoints.report import Report
 from kbert.config import DatasetConfig, EncoderConfig, FinetuningConfig
@@ -103,10 +104,11 @@ class BertCheckpoint:
         numbers = range(len(self.labels))
         return self.labels in (tuple(map("LABEL_{}".format, numbers)), tuple(map(str, numbers)))
 
-    @property
-    def naming_advice(self) -> str:
-        """How classes that only have numbers get names, for errors; empty where they have some."""
-        if not self.has_numbers_for_labels:
+    def naming_advice(self, number: int) -> str:
+        """How classes of another library that only have numbers get names, for errors about so many labels;
+        empty where they have names, or another number."""
+        is_run = self.report.format == KBERT
+        if is_run or not self.has_numbers_for_labels or len(self.labels) != number:
             return ""
         return (
             f" {self.source} only numbers its classes: kbert convert --config names them, by the labels of "

@@ -12,6 +12,9 @@ from kbert.checkpoints.bert_config_file import CONFIG_FILE
 from kbert.checkpoints.report import Report
 from kbert.config import ACTIVATIONS, EncoderConfig
 
+_FILE = "params.yaml"
+# The folder below that of the training, where train.py keeps its best checkpoint.
+_BEST_FOLDER = re.compile(r"^\s*best_checkpoint_export_subdir:\s*['\"]?([^\s'\"]+)", re.MULTILINE)
 _PARAM = re.compile(r"^\s*(norm_first|hidden_activation|mlm_activation):\s*['\"]?(\w+)", re.MULTILINE)
 _CLASS_NAMES = re.compile(r"^\s*class_names: \[(.*?)\]$", re.MULTILINE | re.DOTALL)
 # YAML's three forms of a text: in '...', where '' is one mark; in "...", where others than ASCII, and the
@@ -21,11 +24,17 @@ _ESCAPE = re.compile(r"""\\(?:x([0-9A-F]{2})|u([0-9A-F]{4})|U([0-9A-F]{8})|(["\\
 
 
 class Params:
-    """The settings of a training; none where the folder has no such file."""
+    """The settings of a training; none where neither its folder nor that of its best checkpoint is read."""
 
     def __init__(self, folder: Path):
-        self._path = folder / "params.yaml"
-        self._text = self._path.read_text("utf-8", "replace") if self._path.is_file() else ""
+        self._path = folder / _FILE
+        if self._path.is_file():
+            self._text = self._path.read_text("utf-8", "replace")
+            return
+        above = folder.resolve().parent / _FILE
+        text = above.read_text("utf-8", "replace") if above.is_file() else ""
+        is_best = folder.resolve().name in _BEST_FOLDER.findall(text)
+        self._path, self._text = (above, text) if is_best else (self._path, "")
 
     def refuse_others(self, hidden_act: str, report: Report):
         """Refuses norms in front, and another activation than that of the config; see `Report.conflict`."""

@@ -151,7 +151,7 @@ def _misfits(variables, sources, labelled, checkpoint, labels):
             misfits[layers] = f"the checkpoint's {source} has shape {shape}, not {expected}"
         elif name in labelled and sorted(labels) != sorted(checkpoint.labels):
             named = f"the checkpoint's labels are {list(checkpoint.labels)}, not {list(labels)}"
-            misfits[layers] = f"{named}.{checkpoint.naming_advice}"
+            misfits[layers] = f"{named}.{checkpoint.naming_advice(len(labels))}"
     return misfits
 
 

@@ -130,7 +130,8 @@ class Teacher:
             if part.has_labels and shapes and sorted(checkpoint.labels) != sorted(labels):
                 raise ValueError(
                     f"the teacher {source} has the labels {list(checkpoint.labels)}, the student "
-                    f"{list(labels)}; both need the same, in any order.{checkpoint.naming_advice}"
+                    f"{list(labels)}; both need the same, in any order."
+                    f"{checkpoint.naming_advice(len(labels))}"
                 )
             if shapes != expected:
                 raise ValueError(

@@ -314,6 +314,13 @@ def test_the_names_of_a_taggers_labels_are_those_of_its_training(tmp_path, names
     params.write_text(f"task:\n  class_names: {lists[names[0]]}\n  model:\n    norm_first: false\n")
     checkpoint = read_checkpoint(folder)
     assert checkpoint.labels == names and not checkpoint.is_numbered
+    above = tmp_path / "params.yaml"
+    for subdir, expected in (("m", names), ("''", ("0", "1", "2")), ("other", ("0", "1", "2"))):
+        # m is the best checkpoint of the training in the folder above, or nothing of it.
+        above.write_text(f"{params.read_text()}trainer:\n  best_checkpoint_export_subdir: {subdir}\n")
+        aside = params.rename(tmp_path / "aside")
+        assert read_checkpoint(folder).labels == expected
+        aside.rename(params)
     params.write_text("task:\n  class_names: [O, B-PER]\n")
     with pytest.raises(ValueError, match="has 2 class_names, .* has 3 outputs; .*=class_names"):
         read_checkpoint(folder)

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from kbert.checkpoints import HUGGING_FACE, KBERT
 from kbert.checkpoints.conversion.resizing import with_layers
 from kbert.checkpoints.report import Report
 from kbert.config import DistillationConfig
@@ -154,9 +155,12 @@ def test_a_setting_that_a_later_version_adds_does_not_change_the_digest(teacher)
 
 
 def test_a_teacher_that_only_numbers_its_classes_is_refused_with_what_names_them(teacher):
-    numbered = Teacher(dataclasses.replace(teacher.checkpoint, labels=("LABEL_0", "LABEL_1", "LABEL_2")))
-    with pytest.raises(ValueError, match="only numbers its classes: kbert convert --config names them"):
-        check(numbered)
+    own = dataclasses.replace(teacher.checkpoint, labels=("LABEL_0", "LABEL_1", "LABEL_2"))
+    for format, is_told in ((HUGGING_FACE, True), (KBERT, False)):  # of a run the config is its own
+        numbered = Teacher(dataclasses.replace(own, report=Report(format, "there")))
+        with pytest.raises(ValueError, match="both need the same, in any order") as error:
+            check(numbered)
+        assert ("kbert convert --config names them" in str(error.value)) is is_told
 
 
 @pytest.mark.parametrize(
