@@ -128,7 +128,8 @@ def trim_vocabulary(
     checkpoint = formats.read_checkpoint(source, do_lower_case, allow_unmatched)
     before = require_wordpiece(checkpoint.vocabulary, "kbert trim")
     prompts = _open_prompts(checkpoint, before.rules)
-    reads_words = checkpoint.task == "token_classification"
+    serving = checkpoint.model_task.serving
+    reads_words = serving is not None and "words" in serving.answers
     with plain_texts(trained, dataset, task, text_field, prompts, reads_words) as texts:
         words = _words(texts, before.rules)
     tokens = trim_pieces(before.tokens, _own_tokens(checkpoint, before), words, min_count, vocab_size)
