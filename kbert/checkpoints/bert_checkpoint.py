@@ -104,11 +104,11 @@ class BertCheckpoint:
         numbers = range(len(self.labels))
         return self.labels in (tuple(map("LABEL_{}".format, numbers)), tuple(map(str, numbers)))
 
-    def naming_advice(self, number: int) -> str:
+    def naming_advice(self, num_labels: int) -> str:
         """How classes of another library that only have numbers get names, for errors about so many labels;
         empty where they have names, or another number."""
         is_run = self.report.format == KBERT
-        if is_run or not self.has_numbers_for_labels or len(self.labels) != number:
+        if is_run or not self.has_numbers_for_labels or len(self.labels) != num_labels:
             return ""
         return (
             f" {self.source} only numbers its classes: kbert convert --config names them, by the labels of "

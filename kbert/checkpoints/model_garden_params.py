@@ -24,17 +24,14 @@ _ESCAPE = re.compile(r"""\\(?:x([0-9A-F]{2})|u([0-9A-F]{4})|U([0-9A-F]{8})|(["\\
 
 
 class Params:
-    """The settings of a training; none where neither its folder nor that of its best checkpoint is read."""
+    """The settings of a training, for a checkpoint in its folder or its best one in the folder below; none
+    where no file has them."""
 
     def __init__(self, folder: Path):
-        self._path = folder / _FILE
-        if self._path.is_file():
-            self._text = self._path.read_text("utf-8", "replace")
-            return
-        above = folder.resolve().parent / _FILE
-        text = above.read_text("utf-8", "replace") if above.is_file() else ""
-        is_best = folder.resolve().name in _BEST_FOLDER.findall(text)
-        self._path, self._text = (above, text) if is_best else (self._path, "")
+        beside, above = folder / _FILE, folder.resolve().parent / _FILE
+        is_best = folder.resolve().name in _BEST_FOLDER.findall(_content(above))
+        self._path = above if is_best and not beside.is_file() else beside
+        self._text = _content(self._path)
 
     def refuse_others(self, hidden_act: str, report: Report):
         """Refuses norms in front, and another activation than that of the config; see `Report.conflict`."""
@@ -90,6 +87,10 @@ class Params:
             f'without mlm_activation has none: then add "masked_lm_hidden_act": "linear" to {CONFIG_FILE}'
         )
         return config
+
+
+def _content(path):
+    return path.read_text("utf-8", "replace") if path.is_file() else ""
 
 
 def _character(escaped):
