@@ -6,7 +6,6 @@ from kbert.files.whole_file import write_text
 
 EXTRA_FOLDER = "assets.extra"  # of a SavedModel: what servers leave alone, but for the warm-up requests
 ABOUT_FILE = "kbert.json"  # task, labels, casing and what was measured, for programs
-VOCABULARY_FILE = "vocab.txt"
 LABELS_FILE = "labels.txt"
 MEDIAPIPE, TEXT = "mediapipe", "text"  # what the names of LiteRT files that are asked with texts begin with
 WARMUP_FILE = "tf_serving_warmup_requests"  # TensorFlow Serving, docs/saved_model_warmup

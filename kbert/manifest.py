@@ -7,13 +7,13 @@ import dataclasses
 import hashlib
 import json
 import math
-import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kbert.cores import num_cores
 from kbert.features import Feature
 from kbert.files.file_format import path_problem
 from kbert.files.json_file import read_json_object, require_known_format
@@ -93,7 +93,7 @@ def describe_shards(directory: str | Path, num_examples: Mapping[str, int]) -> t
         path = Path(directory) / name
         return Shard(name, number, path.stat().st_size, digest(path))
 
-    with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:  # hashing releases Python's lock
+    with ThreadPoolExecutor(min(8, num_cores())) as pool:  # hashing releases Python's lock
         return tuple(pool.map(describe, num_examples.items()))
 
 

@@ -24,7 +24,8 @@ from kbert.cli import script
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.files.output_path import check_output_file, check_output_folder, require_free_folder
 from kbert.files.whole_file import whole_folder
-from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary, require_wordpiece
+from kbert.tokenization.base_vocabulary import BERT_TOKENS
+from kbert.tokenization.vocabulary import Vocabulary, require_wordpiece
 from kbert.tokenization.wordpiece_rules import WordPieceRules
 from kbert.tokenization.written_tokens import WITH_BLANKS
 from tfrecords_tools.corpus.corpus_files import input_files, input_folders, text_bytes
@@ -204,10 +205,10 @@ def learn_wordpiece(files: list[Path], settings: Flags):
 
 def check_vocab_size(vocab_size: int, num_unused_tokens: int, num_user_defined_tokens: int):
     """Raises ValueError when special, unused and user-defined tokens leave no room for learned tokens."""
-    reserved = len(SPECIAL_TOKENS) + num_unused_tokens + num_user_defined_tokens
+    reserved = len(BERT_TOKENS) + num_unused_tokens + num_user_defined_tokens
     if vocab_size <= reserved:
         raise ValueError(
-            f"--vocab_size={vocab_size} has no room for learned tokens beside {len(SPECIAL_TOKENS)} special, "
+            f"--vocab_size={vocab_size} has no room for learned tokens beside {len(BERT_TOKENS)} special, "
             f"{num_unused_tokens} unused and {num_user_defined_tokens} user-defined tokens; raise "
             "--vocab_size, or lower --num_unused_tokens."
         )

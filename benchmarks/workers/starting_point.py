@@ -11,7 +11,8 @@ from kbert.checkpoints.formats import read_checkpoint, write_checkpoint
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig
 from kbert.files.stored_tensor import stored_array
-from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
+from kbert.tokenization.base_vocabulary import BERT_TOKENS
+from kbert.tokenization.vocabulary import Vocabulary
 
 # KerasHub's masked-LM model has no next-sentence head, and its own activation and epsilon in the other head.
 _NOT_IN_KERAS_HUB = ("next_sentence*", "masked_lm_settings")
@@ -108,8 +109,8 @@ def write_litert(folder: Path, loaded, lengths, contestants) -> dict:
 
 
 def made_up_vocabulary(size: int) -> Vocabulary:
-    words = (f"word{number}" for number in range(size - len(SPECIAL_TOKENS)))
-    return Vocabulary([*SPECIAL_TOKENS, *words], do_lower_case=True)
+    words = (f"word{number}" for number in range(size - len(BERT_TOKENS)))
+    return Vocabulary([*BERT_TOKENS, *words], do_lower_case=True)
 
 
 def random_batches(number: int, batch_size: int, seq_length: int, predictions: int, vocab_size: int) -> dict:
@@ -125,7 +126,7 @@ def random_batches(number: int, batch_size: int, seq_length: int, predictions: i
     candidates = generator.permuted(
         np.broadcast_to(np.arange(1, seq_length), (*shape[:2], seq_length - 1)), axis=2
     )
-    words = (len(SPECIAL_TOKENS), vocab_size)
+    words = (len(BERT_TOKENS), vocab_size)
     return {
         "input_ids": generator.integers(*words, shape, dtype=np.int32),
         "input_mask": np.ones(shape, np.int32),

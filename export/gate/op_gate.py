@@ -17,6 +17,8 @@ from google.protobuf.message import DecodeError
 from tensorflow.core.framework import node_def_pb2
 from tensorflow.core.protobuf import saved_model_pb2
 
+from kbert.files.json_values import first_few
+
 from .server_releases import oldest_server_with, releases_from
 
 _MAX_SHOWN = 3
@@ -78,8 +80,8 @@ def check_servable(saved_model_dir: str, min_server_version: str | None = None) 
     )
     if compiled:
         raise ValueError(
-            f"{saved_model_dir} holds functions that XLA must compile: {_shown(compiled)}. A stock "
-            "TensorFlow Serving refuses to run them. Expected functions without jit_compile=True."
+            f"{saved_model_dir} holds functions that XLA must compile: {first_few(compiled, _MAX_SHOWN)}. A "
+            "stock TensorFlow Serving refuses to run them. Expected functions without jit_compile=True."
         )
     ops = list_ops(saved_model_dir)
     known = frozenset.intersection(*(release.ops for release in releases))
@@ -88,7 +90,8 @@ def check_servable(saved_model_dir: str, min_server_version: str | None = None) 
         # The name of a node tells the layer or the line that made it; that of the first is enough.
         nodes = {node.op: node.name for node, _ in reversed(list(saved_nodes(saved_model_dir)))}
         lines = "\n".join(
-            f"  {op}: in {_shown(ops[op])}, node {nodes[op]}; {_first_server(op)}" for op in refused
+            f"  {op}: in {first_few(ops[op], _MAX_SHOWN)}, node {nodes[op]}; {_first_server(op)}"
+            for op in refused
         )
         raise ValueError(
             f"{saved_model_dir} holds {len(refused)} of {len(ops)} ops that a stock TensorFlow "
@@ -107,12 +110,6 @@ def check_servable(saved_model_dir: str, min_server_version: str | None = None) 
 def _first_server(op: str) -> str:
     oldest = oldest_server_with([op])
     return f"servers have it from {oldest} on" if oldest else "no known server has it"
-
-
-def _shown(names: list[str]) -> str:
-    rest = len(names) - _MAX_SHOWN
-    shown = ", ".join(names[:_MAX_SHOWN])
-    return f"{shown} and {rest} more" if rest > 0 else shown
 
 
 def read_saved_model(saved_model_dir: str) -> saved_model_pb2.SavedModel:

@@ -72,7 +72,7 @@ class LoadedFile(TextAnswers):
     def predictor(self, signature: str) -> "_Predictor":
         """What answers the texts of a signature; see `LoadedModel.predictor`."""
         serving = self.task.serving
-        known = {"serving_default": serving.inputs} | serving.other_inputs
+        known = serving.by_signature
         if signature not in known:
             raise ValueError(f"{self.source} answers by {', '.join(known)}, not by {signature!r}.")
         inputs = known[signature]

@@ -2,6 +2,7 @@
 
 from absl import logging
 
+from kbert.checks import require_length
 from kbert.tasks.file_columns import takes_either
 from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.vocabulary import require_wordpiece
@@ -10,7 +11,6 @@ from ..folder_names import broken_label
 
 QUANTIZATIONS = ("float32", "float16", "dynamic_int8")
 MOST_LENGTHS = 8  # in one file; each is a graph of its own
-LEAST_LENGTH = 4
 # Without --max_seq_length those below the model's own: a short text does not pay for a long row.
 _SHORTER_LENGTHS = (16, 32, 64, 128, 256, 512)
 
@@ -39,8 +39,8 @@ def checked_lengths(lengths, source, several: bool = True) -> tuple[int, ...]:
       several: False for kinds of files that have a single length; None then takes the model's own alone.
 
     Raises:
-      ValueError: for no or too many lengths, one that comes twice, one below LEAST_LENGTH, or one beyond the
-        encoder's positions.
+      ValueError: for no or too many lengths, one that comes twice, one that leaves no room for a text, or
+        one beyond the encoder's positions.
     """
     if lengths is None:
         shorter = [length for length in _SHORTER_LENGTHS if several and length < source.loaded.max_seq_length]
@@ -51,8 +51,7 @@ def checked_lengths(lengths, source, several: bool = True) -> tuple[int, ...]:
             f"max_seq_length={list(lengths)} must be 1 to {MOST_LENGTHS} different lengths; each is a graph "
             "of its own in the file."
         )
-    if lengths[0] < LEAST_LENGTH:
-        raise ValueError(f"max_seq_length={lengths[0]} has no room for a text; give at least {LEAST_LENGTH}.")
+    require_length(lengths[0], source.loaded.vocabulary)
     source.loaded.with_max_seq_length(lengths[-1])  # refuses missing positions, warns of untrained ones
     return lengths
 

@@ -10,6 +10,7 @@ import tensorflow as tf
 from kbert.cli.warn_once import warn_once
 from kbert.config.vectors_config import warn_of_written_prompts
 from kbert.inference.finite_numbers import require_finite_answers
+from kbert.inference.texts import BYTES_OF_TOKEN
 from kbert.tasks.late_interaction.late_serving import MASK, VECTORS
 from kbert.tasks.signatures.signature import TRUNCATED
 from kbert.tasks.sparse_embedding.sparse_serving import INDICES, WEIGHTS
@@ -25,8 +26,6 @@ from .tensors import check_size, check_texts
 
 # A setting like `top_k` is one number for the whole request, and answers grow with it.
 _MAX_TOP_K = 1000
-# Bytes of a token, with room: the queue estimates how many tokens a text has that the graph tokenizes.
-_BYTES_OF_A_TOKEN = 3
 _PART_BYTES = 1 << 20  # of pairs that are tokenized together
 _NameText = Callable[[int], str]  # what an error calls the text of an index
 _NAME_TEXT: _NameText = "texts[{}]".format
@@ -302,7 +301,7 @@ def _estimated_tokens(inputs: dict[str, np.ndarray], definition) -> list[int]:
         flat = array.reshape(len(array), -1)
         if array.dtype == object:
             lengths = np.array([len(text) for text in flat.ravel()], np.int64).reshape(flat.shape)
-            tokens += (lengths // _BYTES_OF_A_TOKEN + 2).sum(axis=1)
+            tokens += (lengths // BYTES_OF_TOKEN + 2).sum(axis=1)
         else:
             widest = np.maximum(widest, flat.shape[1])
     return (tokens + widest).tolist()

@@ -9,7 +9,7 @@ import dataclasses
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig, from_dict
 from kbert.config.presets import UNUSED_BERT_KEYS
-from kbert.files.json_values import json_texts, json_value, require_once, shown, shown_name
+from kbert.files.json_values import first_few, json_texts, json_value, require_once, shown, shown_name
 
 CONFIG_FILE = "bert_config.json"
 # kbert's own key: settings that the original has no word for, and would refuse or read otherwise.
@@ -84,7 +84,7 @@ def read_encoder(values: dict, path, report: Report) -> EncoderConfig:
     unknown = sorted(values.keys() - known - {_ENCODER, *_UNUSED, *UNUSED_BERT_KEYS})
     if unknown:
         report.warn(
-            f"{path}: no code of BERT's knows {', '.join(map(shown_name, unknown[:8]))}, nor does kbert",
+            f"{path}: no code of BERT's knows {first_few([*map(shown_name, unknown)], 8)}, nor does kbert",
             "; if it changes answers, these are not the model's",
         )
     return from_dict(EncoderConfig, encoder | own, where=str(path))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kbert.config import EncoderConfig
+from kbert.files.json_values import first_few
 from kbert.heads.parts import POOLER, Part
 
 if TYPE_CHECKING:
@@ -81,14 +82,9 @@ def require_all_saved(task: "Task", model):
     if lost:
         raise ValueError(
             f"{task.name}: build_model makes weights that are not trained, so no checkpoint would hold them: "
-            f"{first_names(lost)}. Freeze layers by the config ([frozen] or freeze_encoder), normalise "
+            f"{first_few(lost, 3)}. Freeze layers by the config ([frozen] or freeze_encoder), normalise "
             "without moving averages (LayerNormalization), and keep constants as arrays."
         )
-
-
-def first_names(names: list[str]) -> str:
-    """The first few of some names, for a message."""
-    return ", ".join(names[:3]) + ", ..." * (len(names) > 3)
 
 
 def is_random_state(variable) -> bool:

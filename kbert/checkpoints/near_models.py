@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from kbert.files.json_values import first_few
 from kbert.files.near_names import near_names
 
 _SHOWN = 3
@@ -39,8 +40,7 @@ def models_around(path: Path, holds_model: Callable[[Path], bool]) -> str:
             f" It is a file of the model {path.parent}: give that folder." if holds_model(path.parent) else ""
         )
     inside = [str(path / name) for name in sorted(_folders(path)) if holds_model(path / name)]
-    more = ", ..." if len(inside) > _SHOWN else ""
-    return f" It holds the models {', '.join(inside[:_SHOWN])}{more}: give one of them." if inside else ""
+    return f" It holds the models {first_few(inside, _SHOWN)}: give one of them." if inside else ""
 
 
 def _folders(path) -> list[str]:

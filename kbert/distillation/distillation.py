@@ -5,7 +5,7 @@ from keras import ops
 from kbert.distillation import losses
 from kbert.distillation.distillation_model import PROJECTION, TEACHER_OUTPUTS, DistillationModel
 from kbert.distillation.teacher import layer_map
-from kbert.tasks.losses import example_weights
+from kbert.tasks.losses import token_weights
 
 SOFT = "soft_"  # before the name of a loss: the same loss with the teacher's predictions for labels
 
@@ -114,13 +114,3 @@ def _require_same_shapes(student, teacher):
                 f"{name} of the student has shape {tensor.shape}, that of the teacher "
                 f"{teacher.output[name].shape}; they must have the same labels and the same vocab_size."
             )
-
-
-def token_weights(batch):
-    """float32 of shape (sequences, seq_length): the example's weight at real tokens, 0 at padding.
-
-    An example of several sequences (multiple choice) has as many rows.
-    """
-    mask = ops.cast(batch["input_mask"], "float32")
-    examples = ops.reshape(example_weights(batch), (-1, *[1] * (len(mask.shape) - 1)))
-    return ops.reshape(mask * examples, (-1, ops.shape(mask)[-1]))

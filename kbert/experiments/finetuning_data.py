@@ -11,6 +11,7 @@ from absl import logging
 from kbert.checks import require_single
 from kbert.config import DatasetConfig, FinetuningConfig
 from kbert.experiments.labelled_file import LabelledFile
+from kbert.files.json_values import first_few
 from kbert.input_pipelines.data_files import shown_source
 from kbert.input_pipelines.held_out_split import far_fewer
 from kbert.input_pipelines.records.record_folders import LabelledRecords, warn_of_trained_records
@@ -199,13 +200,12 @@ def _warn_of_labels(setting, whole, shares):
     before = whole.count_labels()[0]
     for name, data in shares.items():
         if missing := sorted(set(before) - set(data.count_labels()[0]), key=str):
-            shown = ", ".join(f"{label!r} ({before[label]:,} in the file)" for label in missing[:5])
+            counted = [f"{label!r} ({before[label]:,} in the file)" for label in missing]
             logging.warning(
-                "%s leaves no example for %s with label%s %s%s: give more rows with it, a larger share, or a "
+                "%s leaves no example for %s with label%s %s: give more rows with it, a larger share, or a "
                 "dev_file of your own.",
                 setting,
                 name,
                 "s" * (len(missing) > 1),
-                shown,
-                f" and {len(missing) - 5} more" if len(missing) > 5 else "",
+                first_few(counted, 5),
             )

@@ -18,6 +18,7 @@ from kbert.files.json_file import read_json_object
 from kbert.files.whole_file import write_json
 from kbert.input_pipelines.tables.table_paths import source_digest
 from kbert.manifest import FILE_NAME as MANIFEST
+from kbert.manifest import digest
 from kbert.runs import checkpoint, run_directory
 from kbert.runs.metrics_file import json_ready, recorded_metrics
 from kbert.runs.resume import differing_keys, differing_results, normalized_path
@@ -158,15 +159,15 @@ def _require_same_content(run_dir, recorded, description):
     """Compares what a run began from, and what is there now; which of them the run does not say."""
     distillation = description["config"].get("distillation") or {}
     paths = {_INIT: description["start"][_INIT], _TEACHER: distillation.get(_TEACHER)}
-    for name, digest in description["content"].items():
+    for name, now in description["content"].items():
         before = recorded[name]
-        if before and digest and not digest.startswith(before):  # older versions kept that of weights alone
+        if before and now and not now.startswith(before):  # older versions kept that of weights alone
             raise ValueError(
                 f"{run_dir} has begun, but the {name} {paths[name]} has changed since: its content was "
-                f"{before}, now it is {digest}. Delete the folder to train it again from what is there now, "
+                f"{before}, now it is {now}. Delete the folder to train it again from what is there now, "
                 "choose a new run_dir, or restore the checkpoint."
             )
-    return [name for name, digest in description["content"].items() if digest and not recorded[name]]
+    return [name for name, now in description["content"].items() if now and not recorded[name]]
 
 
 def write_result(run_dir, description: dict, metrics: dict):
@@ -228,5 +229,4 @@ def _digests(files):
 @functools.cache
 def _file_digest(file, size, changed_at):
     """Once for all seeds of a command; size and time tell a file that was written since."""
-    with open(file, "rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
+    return digest(file)

@@ -91,7 +91,7 @@ class PhaseRecords:
     held_out: PretrainingRecords | None
 
 
-def open_records(config: PretrainingConfig, input_dir, eval_input_dir=None):
+def open_records(config: PretrainingConfig, input_dir, eval_input_dir):
     """Opens and compares the records of all phases. Does not load TensorFlow.
 
     Args:

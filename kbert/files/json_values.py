@@ -3,6 +3,7 @@
 import collections
 import math
 import reprlib
+from collections.abc import Sequence
 
 _KINDS = {
     bool: "true or false",
@@ -27,6 +28,12 @@ def shown(value) -> str:
 def shown_name(name: str) -> str:
     """A name from outside: unchanged if it is printable and short, otherwise quoted and shortened."""
     return name if name.isprintable() and 0 < len(name) <= 200 else shown(name)
+
+
+def first_few(names: Sequence, most: int, separator: str = ", ") -> str:
+    """The first of many, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return separator.join(map(str, names[:most])) + more
 
 
 def json_value(values: dict, key: str, kind: type, where, default=None):

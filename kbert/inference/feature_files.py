@@ -16,8 +16,6 @@ from kbert.files.compression import find_opener
 from kbert.files.whole_file import final_name, whole_file
 from kbert.late_tensorflow import tf
 
-FORMATS = ("jsonl", "npz", "tfrecord")
-
 
 @contextlib.contextmanager
 def feature_file(path, format: str, extractor):
@@ -25,7 +23,7 @@ def feature_file(path, format: str, extractor):
 
     Args:
       path: the file; JSON lines are compressed as its name says.
-      format: one of FORMATS.
+      format: jsonl, npz or tfrecord.
       extractor: the `FeatureExtractor` whose features are written.
 
     Yields:

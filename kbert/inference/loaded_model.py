@@ -29,6 +29,7 @@ from kbert.config.token_vectors_config import TokenVectorsConfig
 from kbert.config.vectors_config import TEXT_TASKS, VectorsConfig, warn_of_written_prompts
 from kbert.experiments import evaluation  # late: it stands above this module
 from kbert.features import ENCODER_INPUTS
+from kbert.files.json_values import first_few
 from kbert.files.stored_tensor import StoredTensor, stored_variable
 from kbert.forked import require_own_tensorflow
 from kbert.full_memory import naming_full_memory
@@ -122,8 +123,7 @@ class LoadedModel(TextAnswers):
     def __repr__(self):
         shape = f"{self.config.num_hidden_layers} layers of {self.config.hidden_size}"
         words = f"{len(self.vocabulary)} tokens, up to {self.max_seq_length} tokens"
-        labels = getattr(self.task, "labels", ())
-        shown = ", ".join(labels[:5]) + (", ..." if len(labels) > 5 else "")
+        shown = first_few(getattr(self.task, "labels", ()), 5)
         return f"<LoadedModel {self.source}: {self.task.name}{shown and f' ({shown})'}, {shape}, {words}>"
 
     @property

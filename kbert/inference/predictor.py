@@ -74,11 +74,10 @@ class Predictor:
         """The same for inputs in a dict; `positions` and `name` are those of `require_finite_answers`. With
         `raw_scores` they are those of `Serving.raw_answer`."""
         serving = self.loaded.task.serving
-        if self.inputs not in (serving.inputs, *serving.other_inputs.values()):
-            answering = ("serving_default", *serving.other_inputs)
+        if self.inputs not in serving.by_signature.values():
             raise ValueError(
                 f"the signature {self._name!r} of {self.loaded.source} has outputs and no answers; ask "
-                f"Predictor(...).outputs, or one of {', '.join(answering)}."
+                f"Predictor(...).outputs, or one of {', '.join(serving.by_signature)}."
             )
         self._require_names(inputs)
         inputs = inputs | {name: _column(name, inputs[name]) for name in self.inputs}

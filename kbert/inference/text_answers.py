@@ -75,8 +75,7 @@ class TextAnswers:
         settings = {"top_k": top_k, "whole_words": whole_words, RAW_SCORES: raw_scores}
         settings = {name: value for name, value in settings.items() if value}  # False: what all tasks do
         serving = self.task.serving
-        inputs = (serving.inputs, *serving.other_inputs.values())
-        parsed = to_examples(examples, inputs, self.dataset)
+        parsed = to_examples(examples, [*serving.by_signature.values()], self.dataset)
         require_inputs(self, parsed.listed, parsed.name, parsed.first)
         pairs = answered(self, parsed.listed, settings, name=parsed.name, first=parsed.first)
         answers = [answer for _, answer in pairs]
@@ -114,9 +113,7 @@ class TextAnswers:
         if gives_vectors or getattr(serving, "one_text_output", None) == "embedding":
             numbers = scores = self._compare(query, texts)
         elif (
-            serving is not None
-            and PAIR in (serving.inputs, *serving.other_inputs.values())
-            and "prediction" in serving.answers
+            serving is not None and PAIR in serving.by_signature.values() and "prediction" in serving.answers
         ):
             answers = self.predict(
                 [(query, text) for text in texts], raw_scores=RAW_SCORES in serving.settings or None

@@ -22,7 +22,7 @@ TEXTS_AT_ONCE, SHORT_TEXTS_AT_ONCE, CHARACTERS_AT_ONCE = 32, 128, 32 * 512
 # 1,024 tokens have. 32 of 8,192, in 16 heads, would need 137 GB.
 SCORES_AT_ONCE = 32 * 1024**2
 # UTF-8 of a token: a Chinese character has 3 bytes, English words have 4.8 a token, code 3.7, tables 1.8.
-_BYTES_OF_TOKEN = 3
+BYTES_OF_TOKEN = 3
 
 
 class TextBatch(NamedTuple):
@@ -88,7 +88,7 @@ def split_to_fit(
     most = 0
     for position in positions:
         whole = text(position)
-        tokens = min(len(whole.encode()) // _BYTES_OF_TOKEN, max_seq_length)
+        tokens = min(len(whole.encode()) // BYTES_OF_TOKEN, max_seq_length)
         # Windows overlap: all of them have about as many tokens as the text has characters.
         most = max(most, tokens * (len(whole) if in_windows else tokens))
         if len(part) >= number_at_once(most):

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
 from kbert.files.file_format import DELIMITED, FORMATS, format_by_name
+from kbert.files.json_values import first_few
 from kbert.files.near_names import did_you_mean, nearest_name
 from kbert.files.text_encoding import WINDOWS_FOR, is_misread, likely_encoding, shown_as
 from kbert.files.text_file import Problem, find_encoding, numbered_lines, require_text_file
@@ -470,8 +471,8 @@ def delimited_records(
             + ", or give the columns names."
         )
     if short:
-        shown = ", ".join(map(str, short[:5])) + (", ..." if len(short) > 5 else "")
-        warn_once(f"{path}: {len(short)} row(s) with too few columns are skipped: line {shown}")
+        lines = first_few(short, 5)
+        warn_once(f"{path}: {len(short):,} row(s) with too few columns are skipped: line {lines}")
 
 
 def _is_cut(cells):

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from kbert.files.json_values import first_few
 from kbert.files.text_encoding import how_to_join_halves, likely_encoding, shown_as
 from kbert.input_pipelines.json_rows import MissingColumn
 
@@ -155,5 +156,4 @@ class FileProblems:
 def _numbers(positions: list[str]) -> str:
     """ "line 3, 4, 8 and 5 more" """
     word, numbers = positions[0].partition(" ")[0], [position.partition(" ")[2] for position in positions]
-    more = f" and {len(numbers) - _MOST_NUMBERS:,} more" if len(numbers) > _MOST_NUMBERS else ""
-    return f"{word} {', '.join(numbers[:_MOST_NUMBERS])}{more}"
+    return f"{word} {first_few(numbers, _MOST_NUMBERS)}"

@@ -258,7 +258,7 @@ def label_set(record: dict, dataset: DatasetConfig, where: str) -> tuple[str, ..
     require_label_set(record, dataset, where)
     value = record[dataset.label]
     if dataset.skip_unlabelled or not _is_blank(value):  # which is the empty list
-        require_label(value, dataset, where, mend=f"write [] if no label holds, {_LEAVE_OUT}")
+        require_label(value, dataset, where, mend=f"write [] if no label holds, {LEAVE_OUT}")
     try:
         names = _names(value, dataset)
     except ValueError as error:
@@ -327,8 +327,8 @@ _WHOSE_LABEL = {
     bool: "which could be taken for several names of classes; write a string, or 0 and 1",
     dict: "an object; classification expects a string or an integer",
 }
-_LEAVE_OUT = "or leave all such rows out by dataset.skip_unlabelled=true."
-_GIVE_IT_ONE = f"give it one, {_LEAVE_OUT}"
+LEAVE_OUT = "or leave all such rows out by dataset.skip_unlabelled=true."
+_GIVE_IT_ONE = f"give it one, {LEAVE_OUT}"
 
 
 def _signs_of_none(dataset):
@@ -388,7 +388,7 @@ def _holds(record, column, where):
     if value is None or value != value or _sign(str(value)) in ("", *SIGNS, *_NO_LABEL):
         raise NoLabel(
             f"{where} has {_shown(value) if str(value).strip() else 'nothing'} in the column {column!r} of 0 "
-            f"and 1, so it has no label; write 0 if it does not hold, as fillna(0) does, {_LEAVE_OUT}"
+            f"and 1, so it has no label; write 0 if it does not hold, as fillna(0) does, {LEAVE_OUT}"
         )
     raise ValueError(
         f"{where} has {_shown(value)} in the column {column!r}; expected 1 where the text has this label, "

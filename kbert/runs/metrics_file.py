@@ -14,6 +14,7 @@ from pathlib import Path
 from absl import logging
 
 from kbert.files.json_file import parse_json
+from kbert.files.json_values import first_few
 from kbert.files.whole_file import whole_file, write_text
 
 # Fields that depend on the machine and the time. All other fields of metrics.jsonl are the same when a run is
@@ -139,7 +140,7 @@ def read_metrics(path) -> list[dict]:
         except ValueError:
             damaged.append(number)
     if damaged:
-        shown = ", ".join(map(str, damaged[:5])) + (", ..." if len(damaged) > 5 else "")
+        shown = first_few(damaged, 5)
         logging.warning("%s: %d damaged line(s) left out: %s", path, len(damaged), shown)
     return lines
 

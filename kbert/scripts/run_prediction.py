@@ -181,15 +181,10 @@ def _check_files(flags):
     return number
 
 
-def _inputs(source):
-    """The inputs of each signature of the task that answers texts."""
-    return (source.task.serving.inputs, *source.task.serving.other_inputs.values())
-
-
 def _examples(source, flags, num_texts):
     """(the examples, what stands beside their answers, how many there are or None, how many to read ahead or
     None)."""
-    inputs = _inputs(source)
+    inputs = [*source.task.serving.by_signature.values()]
     examples = _flag_examples(source, flags)
     if examples:
         return examples, examples, len(examples), None

@@ -15,6 +15,16 @@ def example_weights(batch):
     return ops.ones(ops.shape(batch["input_ids"])[:1], dtype="float32")
 
 
+def token_weights(batch):
+    """float32 of shape (sequences, seq_length): the example's weight at real tokens, 0 at padding.
+
+    An example of several sequences (multiple choice) has as many rows.
+    """
+    mask = ops.cast(batch["input_mask"], "float32")
+    examples = ops.reshape(example_weights(batch), (-1, *[1] * (len(mask.shape) - 1)))
+    return ops.reshape(mask * examples, (-1, ops.shape(mask)[-1]))
+
+
 def example_sum(values, batch):
     """The sum over the real examples of a tensor of shape (batch,)."""
     return ops.sum(values * example_weights(batch))

@@ -49,6 +49,11 @@ class Serving:
     def __init__(self, task: Any):
         self.task = task
 
+    @property
+    def by_signature(self) -> dict[str, tuple[str, ...]]:
+        """The signatures that answer texts, "serving_default" first: name -> the inputs for each example."""
+        return {"serving_default": self.inputs} | self.other_inputs
+
     def signatures(self, model, text_inputs) -> dict[str, Signature]:
         """name -> `Signature`: "serving_default" takes texts, "ids" takes texts that are already tokenized.
 
@@ -89,11 +94,10 @@ class Serving:
         Raises:
           ValueError: when there is none; the message says which inputs there may be.
         """
-        known = {"serving_default": self.inputs} | self.other_inputs
-        for name, expected in known.items():
+        for name, expected in self.by_signature.items():
             if set(expected) == set(inputs):
                 return name
-        choices = ", or ".join(" and ".join(expected) for expected in known.values())
+        choices = ", or ".join(" and ".join(expected) for expected in self.by_signature.values())
         raise ValueError(f"expects {choices}; received {' and '.join(inputs) or 'nothing'}.")
 
     def check_inputs(self, inputs: dict):

@@ -15,7 +15,6 @@ from kbert.tokenization.base_vocabulary import BERT_TOKENS, BaseVocabulary, Spec
 from kbert.tokenization.casing import Contradiction, casing_contradiction
 from kbert.tokenization.wordpiece_rules import MAX_CHARACTERS_PER_WORD, WordPieceRules
 
-SPECIAL_TOKENS = BERT_TOKENS
 VOCABULARY_FILE = "vocab.txt"
 MAX_BYTES_PER_PIECE = 256  # of UTF-8, without "##"; TF-Text's WordPiece op takes no longer ones
 # The published Chinese vocabulary has this as a token, and stripping its line leaves nothing: the token is

@@ -2,7 +2,8 @@
 
 import tensorflow as tf
 
-from kbert.checkpoints.model_variables import first_names, is_random_state
+from kbert.checkpoints.model_variables import is_random_state
+from kbert.files.json_values import first_few
 from kbert.runs.run_directory import trained_weights
 from kbert.training.coupled_rows import with_coupled_rows
 from kbert.training.evaluation_step import losses_and_metrics, model_inputs
@@ -176,7 +177,7 @@ class TrainStep:
         named = zip(self._optimizer.names, gradients, strict=True)
         if unread := [name for name, gradient in named if gradient is None]:
             raise ValueError(
-                f"{self._task.name}: no loss reads {first_names(unread)}; leave out what build_model makes "
+                f"{self._task.name}: no loss reads {first_few(unread, 3)}; leave out what build_model makes "
                 "and loss_sums does not read."
             )
         gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import signal
-import socket
 import urllib.error
 import urllib.request
 
@@ -13,6 +12,7 @@ import pytest
 from export import development_server
 from export.server import running
 from tests.export.server.asking import wait_until
+from tests.kbert.training.devices.worker_processes import free_ports
 from tests.warm_processes import WarmProcess
 
 HEALTH, PREDICT = "/v1/endpoints/1/deployedModels/2", "/v1/endpoints/1/deployedModels/2:predict"
@@ -29,15 +29,9 @@ def ask(url, body=None, kind="application/json", timeout=120):
         return error.code, json.load(error)
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 @pytest.mark.slow
 def test_a_container_is_asked_as_both_clouds_ask(two_versions):
-    port = free_port()
+    (port,) = free_ports(1)
     variables = {"AIP_HTTP_PORT": str(port), "AIP_HEALTH_ROUTE": HEALTH, "AIP_PREDICT_ROUTE": PREDICT}
     process = WarmProcess(
         *("kbert", "serve", two_versions, "--host=0.0.0.0", "--port=0"),

@@ -3,10 +3,11 @@
 import random
 from pathlib import Path
 
-from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
+from kbert.tokenization.base_vocabulary import BERT_TOKENS
+from kbert.tokenization.vocabulary import Vocabulary
 
 STEMS = ("play", "walk", "talk", "jump", "look", "call", "help", "open", "turn", "ask", "the", "a", "and")
-TOKENS = (*SPECIAL_TOKENS, *STEMS, "##s", "##ed", "##ing", ".")
+TOKENS = (*BERT_TOKENS, *STEMS, "##s", "##ed", "##ing", ".")
 
 
 def vocabulary(do_lower_case: bool = True) -> Vocabulary:

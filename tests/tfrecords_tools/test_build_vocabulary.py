@@ -9,7 +9,8 @@ from absl.testing import flagsaver
 from kbert.checkpoints.hugging_face import hub
 from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
 from kbert.checkpoints.vocabulary_source import read_source
-from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary, read_pieces
+from kbert.tokenization.base_vocabulary import BERT_TOKENS
+from kbert.tokenization.vocabulary import Vocabulary, read_pieces
 from tests.kbert.tokenization import reference_tokenizer
 from tests.tfrecords_tools import small_corpus
 from tfrecords_tools import build_vocabulary
@@ -82,7 +83,7 @@ def test_a_vocabulary_is_written_and_summed_up(corpus, tmp_path, run_main, capsy
 def test_the_part_of_the_text_that_is_too_long_is_said_with_what_to_do():
     for number, said in ((200, "2, 50.0% of the text. Put blanks between the words"), (99_999, "2, 0.2% of")):
         words = WordCounts(Counter({"ab": number}), 2, 400, 0, "", Problems())
-        (line,) = build_vocabulary.warnings(Vocabulary([*SPECIAL_TOKENS, "ab"], True), words, [])
+        (line,) = build_vocabulary.warnings(Vocabulary([*BERT_TOKENS, "ab"], True), words, [])
         assert said in line and ("Put blanks" in line) == (number == 200)
 
 

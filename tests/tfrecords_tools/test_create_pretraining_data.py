@@ -23,8 +23,9 @@ from kbert.input_pipelines.masking import PieceMasker
 from kbert.input_pipelines.records.record_folders import PretrainingRecords
 from kbert.manifest import read_manifest
 from kbert.tasks.pretraining.objectives import MaskedLM
+from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.tokenizer import build_tokenizer
-from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
+from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests import warm_processes
 from tests.places import REPOSITORY, SHARED_DATA
@@ -97,7 +98,7 @@ def write_numbered_corpus(folder, num_documents=20, seed=0):
         documents.append(sentences)
     text = "\n\n".join("\n".join(" ".join(f"w{n}" for n in s) for s in d) for d in documents)
     (folder / "numbered.txt").write_text(text + "\n", encoding="utf-8")
-    Vocabulary([*SPECIAL_TOKENS, *(f"w{n}" for n in range(number))], True).write(folder / "numbers.txt")
+    Vocabulary([*BERT_TOKENS, *(f"w{n}" for n in range(number))], True).write(folder / "numbers.txt")
     document_of = {n + 5: d for d, sentences in enumerate(documents) for s in sentences for n in s}
     return (folder / "numbered.txt", folder / "numbers.txt"), document_of
 
@@ -200,7 +201,7 @@ def write_lines(folder, lines, sentences=4, documents=6):
     """Documents of some of these lines, and the vocabulary of `LETTERS`."""
     texts = ["\n".join(lines[(n + m) % len(lines)] for m in range(sentences)) for n in range(documents)]
     (folder / "lines.txt").write_text("\n\n".join(texts) + "\n", encoding="utf-8")
-    Vocabulary([*SPECIAL_TOKENS, *LETTERS], False).write(folder / "letters.txt")
+    Vocabulary([*BERT_TOKENS, *LETTERS], False).write(folder / "letters.txt")
     return folder / "lines.txt", folder / "letters.txt"
 
 
@@ -237,7 +238,7 @@ def test_records_without_a_token_to_predict_are_made_counted_and_told(tmp_path, 
 @pytest.mark.slow
 def test_another_vocabulary_in_the_same_place_is_not_taken_for_the_one_before(tmp_path, corpus):
     create_pretraining_data(*corpus, tmp_path / "out", **SMALL)
-    special = len(SPECIAL_TOKENS)
+    special = len(BERT_TOKENS)
     turned = [*small_corpus.TOKENS[:special], *reversed(small_corpus.TOKENS[special:])]
     Vocabulary(turned, True).write(corpus[1])
     create_pretraining_data(*corpus, tmp_path / "out", overwrite=True, **SMALL)

@@ -14,6 +14,7 @@ from kbert.tokenization.base_vocabulary import BaseVocabulary
 from tfrecords_tools.corpus.chunk_cutter import ChunkCutter
 from tfrecords_tools.corpus.chunk_table import PADDING, ChunkTable
 from tfrecords_tools.corpus.first_in_python import first_in_python
+from tfrecords_tools.corpus.tokenized_corpus import piece_dtype
 from tfrecords_tools.work.worker_pool import byte_batches
 
 # What is kept at most before the memory is emptied, without the chunks of one call.
@@ -47,7 +48,7 @@ class ChunkTokenizer:
 
     def __init__(self, vocabulary: BaseVocabulary):
         self.vocabulary = vocabulary
-        self.dtype = np.dtype(np.uint16 if len(vocabulary) <= 1 << 16 else np.int32)
+        self.dtype = piece_dtype(len(vocabulary))
         self._tokenize = first_in_python(vocabulary, _BYTES_IN_PYTHON)
         self._cut = ChunkCutter(vocabulary, PADDING)
         self._forget()

@@ -111,6 +111,11 @@ class TokenizedCorpus:
         return cls(pieces, starts[documents:], starts[:documents])
 
 
+def piece_dtype(vocab_size: int) -> np.dtype:
+    """That of stored pieces: uint16 for vocabularies of at most 65,536 pieces, else int32."""
+    return np.dtype(np.uint16 if vocab_size <= 1 << 16 else np.int32)
+
+
 def take_stretches(pieces: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """Stretches of an array one after another; where each begins and how long it is: int64 (stretches,)."""
     before = np.cumsum(lengths) - lengths

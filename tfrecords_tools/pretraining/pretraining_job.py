@@ -20,6 +20,7 @@ from kbert.files.folder_lock import lock_folder
 from kbert.files.json_file import read_json_object
 from kbert.files.whole_file import made_folder, write_json
 from kbert.tokenization.base_vocabulary import BaseVocabulary
+from tfrecords_tools.corpus.tokenized_corpus import piece_dtype
 from tfrecords_tools.pretraining.pretraining_settings import PretrainingSettings
 from tfrecords_tools.work.beam_pool import BeamPool
 from tfrecords_tools.work.worker_pool import StoredVocabulary, WorkerPool
@@ -72,8 +73,7 @@ class PretrainingJob:
 
     @property
     def piece_dtype(self) -> np.dtype:
-        """uint16 for vocabularies of at most 65,536 pieces, else int32."""
-        return np.dtype(np.uint16 if self.vocab_size <= 1 << 16 else np.int32)
+        return piece_dtype(self.vocab_size)
 
     def generator(self, *numbers: int) -> np.random.Generator:
         """A random generator for an item of work, seeded by the job's seed and the item's numbers."""

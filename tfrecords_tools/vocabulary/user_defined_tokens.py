@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from kbert.files.text_file import read_lines
 from kbert.tokenization import word_splitter
+from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.greedy_match import CONTINUATION
-from kbert.tokenization.vocabulary import MAX_BYTES_PER_PIECE, SPECIAL_TOKENS
+from kbert.tokenization.vocabulary import MAX_BYTES_PER_PIECE
 from kbert.tokenization.wordpiece_rules import WordPieceRules
 
 _UNUSED = re.compile(r"\[unused\d+\]")
@@ -38,7 +39,7 @@ def read_tokens(value: str) -> list[str]:
             f"after it, for example '{CONTINUATION}ing'."
         )
     for token in tokens:
-        if token in SPECIAL_TOKENS or _UNUSED.fullmatch(token):
+        if token in BERT_TOKENS or _UNUSED.fullmatch(token):
             raise ValueError(
                 f"the user-defined token {token!r} is a special token of every vocabulary; leave it out."
             )

@@ -15,9 +15,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from absl import logging
 
+from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.character_classes import IDEOGRAPHS, in_python
 from kbert.tokenization.greedy_match import CONTINUATION, GreedyMatcher
-from kbert.tokenization.vocabulary import SPECIAL_TOKENS
 from tfrecords_tools.vocabulary.piece_pruner import prune_pieces
 
 # As in the published vocabularies, where 99 slots put [UNK] [CLS] [SEP] [MASK] at ids 100 to 103.
@@ -70,7 +70,7 @@ def learn_wordpieces(
     base_alphabet = set(base_alphabet)
     kept = frequent_characters(word_counts, alphabet_limit) | base_alphabet
     known_words = {word: count for word, count in word_counts.items() if kept.issuperset(word)}
-    pad, *others = SPECIAL_TOKENS
+    pad, *others = BERT_TOKENS
     reserved = [pad, *(f"[unused{i}]" for i in range(num_unused_tokens)), *others, *user_defined_tokens]
     inner = {character for word in known_words for character in word[1:]}
     inner |= set(filter(_joins_a_word, kept))
@@ -121,7 +121,7 @@ def learn_more_wordpieces(
     Returns:
       `num_pieces` strings that are not in `tokens`; fewer where there are no more.
     """
-    known = [token for token in tokens if token not in SPECIAL_TOKENS]
+    known = [token for token in tokens if token not in BERT_TOKENS]
     matcher = GreedyMatcher(known)
     lacking = Counter()
     for word, count in word_counts.items():
@@ -138,7 +138,7 @@ def learn_more_wordpieces(
 
 def _learn_pieces(word_counts, room, min_frequency, known, surplus) -> list[str]:
     """`room` pieces besides the known ones, the most frequent merges first."""
-    matcher = GreedyMatcher(token for token in known if token not in SPECIAL_TOKENS)
+    matcher = GreedyMatcher(token for token in known if token not in BERT_TOKENS)
     words, spelled = [], []
     for word in sorted(word_counts):  # sorted: order must not matter
         pieces = matcher(word)

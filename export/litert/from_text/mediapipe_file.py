@@ -13,7 +13,9 @@ import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-from ...folder_names import LABELS_FILE, VOCABULARY_FILE
+from kbert.tokenization.vocabulary import VOCABULARY_FILE
+
+from ...folder_names import LABELS_FILE
 from ..flatbuffer import add_buffer, read_model, write_model
 
 IDENTIFIER = b"M001"

@@ -5,7 +5,9 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from ...folder_names import LABELS_FILE, MEDIAPIPE, TEXT, VOCABULARY_FILE
+from kbert.tokenization.vocabulary import VOCABULARY_FILE
+
+from ...folder_names import LABELS_FILE, MEDIAPIPE, TEXT
 from ..comparison_data import ComparisonData
 from ..flatbuffer import checked_ops
 from ..litert_model import LiteRTModel

@@ -9,7 +9,7 @@ from kbert.checkpoints.conversion.names import NameRow, rows
 from kbert.checkpoints.model_variables import part_name
 from kbert.checkpoints.report import Report
 from kbert.config import EncoderConfig
-from kbert.files.json_values import shown_name
+from kbert.files.json_values import first_few, shown_name
 from kbert.files.stored_tensor import StoredTensor
 from kbert.heads.parts import POOLER
 from kbert.tasks import TASKS
@@ -102,20 +102,20 @@ def match(
     if wrong:
         raise ValueError(
             f"{report.path} has shapes or types that do not fit the config ({what}): "
-            f"{_first_few(wrong, '; ')}; use config and weights of one model."
+            f"{first_few(wrong, _EXAMPLES, '; ')}; use config and weights of one model."
         )
     missing = _missing(table_rows, stored, matched, may_be_missing, report)
     if missing:
         raise ValueError(
             f"{report.path} has no tensors for {len(missing)} variables of {what}: "
-            f"{_first_few(missing)}; use the complete checkpoint, or pass allow_unmatched with their names "
-            "to have them initialised."
+            f"{first_few(missing, _EXAMPLES)}; use the complete checkpoint, or pass allow_unmatched with "
+            "their names to have them initialised."
         )
     if unknown:
         raise ValueError(
             f"{report.path} holds {len(unknown)} tensors that {what} does not have: "
-            f"{_first_few(unknown)}; if they are not needed, pass allow_unmatched with their names or "
-            "globs."
+            f"{first_few(unknown, _EXAMPLES)}; if they are not needed, pass allow_unmatched with their names "
+            "or globs."
         )
     _check_tied(stored, by_outside, matched, report)
     return matched
@@ -169,12 +169,6 @@ def _how(tensor, transposed):
     if tensor.dtype == "float32":
         return how
     return f"{how}, {tensor.dtype} {'rounded' if tensor.dtype == 'float64' else 'converted'} to float32"
-
-
-def _first_few(sentences, separator=", "):
-    """The first of many, and how many more there are."""
-    more = len(sentences) - _EXAMPLES
-    return separator.join(sentences[:_EXAMPLES]) + (f" and {more} more" if more > 0 else "")
 
 
 def guess_task(

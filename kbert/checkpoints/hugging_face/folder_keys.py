@@ -14,7 +14,7 @@ from kbert.checkpoints.hugging_face.key_table import (
     followed,
 )
 from kbert.checkpoints.report import Report
-from kbert.files.json_values import shown, shown_name
+from kbert.files.json_values import first_few, shown, shown_name
 
 _EMPTY = (None, {}, [], "")
 
@@ -49,7 +49,7 @@ def check_keys(file: str, values: dict, path, report: Report, model_type: str | 
             report.conflict(name, sentence)
     unknown = sorted(values.keys() - keys.keys())
     if unknown:
-        names = ", ".join(shown_name(name) for name in unknown[:8]) + (" ..." if len(unknown) > 8 else "")
+        names = first_few([*map(shown_name, unknown)], 8)
         report.warn(
             f"{path}: kbert does not know {names}, and does not follow it",
             "; if it changes answers, these are not the model's",

@@ -138,17 +138,17 @@ def shortened(text: str, longest: int = LONGEST_TEXT) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def excerpt(marked: MarkedText, longest: int = LONGEST_TEXT) -> MarkedText:
-    """The stretch of a marked text around its first mark, at most `longest` characters and two "…".
+def excerpt(marked: MarkedText) -> MarkedText:
+    """The stretch of a marked text around its first mark, at most LONGEST_TEXT characters and two "…".
 
     Marks that are not wholly inside the stretch are cut or left out.
     """
     text = marked.text
-    if len(text) <= longest:
+    if len(text) <= LONGEST_TEXT:
         return marked
     first = marked.marks[0].start if marked.marks else 0
-    start = max(0, min(first - longest // 3, len(text) - longest))
-    end = start + longest
+    start = max(0, min(first - LONGEST_TEXT // 3, len(text) - LONGEST_TEXT))
+    end = start + LONGEST_TEXT
     before, after = "…" if start else "", "…" if end < len(text) else ""
     shift = len(before) - start
     marks = tuple(

@@ -7,7 +7,7 @@ from kbert.heads import replaced_token_head
 from kbert.heads.parts import Part
 from kbert.late_tensorflow import keras, ops
 from kbert.tasks import task_model
-from kbert.tasks.losses import example_weights
+from kbert.tasks.losses import token_weights
 from kbert.tasks.pretraining.objectives import MaskedLM, masked_lm_head, masked_lm_inputs
 from kbert.tasks.task import Task
 
@@ -102,19 +102,19 @@ class ReplacedTokenDetection(Task):
         return _LOSS_FACTOR if name == self.best_metric else 1.0
 
     def loss_weights(self, batch, training=False):
-        return self._masked_lm.loss_weights(batch) | {"replaced_token_loss": ops.sum(_token_weights(batch))}
+        return self._masked_lm.loss_weights(batch) | {"replaced_token_loss": ops.sum(token_weights(batch))}
 
     def loss_sums(self, outputs, batch, training=False):
         losses = ops.binary_crossentropy(
             _is_replaced(outputs, batch), outputs["replaced_token_logits"], from_logits=True
         )
         return self._masked_lm.loss_sums(outputs, batch) | {
-            "replaced_token_loss": ops.sum(losses * _token_weights(batch))
+            "replaced_token_loss": ops.sum(losses * token_weights(batch))
         }
 
     def metric_sums(self, outputs, batch):
         """Also the share of tokens that are told rightly, and of the replaced ones among them."""
-        is_replaced, weights = _is_replaced(outputs, batch), _token_weights(batch)
+        is_replaced, weights = _is_replaced(outputs, batch), token_weights(batch)
         is_right = ops.cast((outputs["replaced_token_logits"] > 0) == (is_replaced > 0), "float32") * weights
         return self._masked_lm.metric_sums(outputs, batch) | {
             "replaced_token_accuracy": (ops.sum(is_right), ops.sum(weights)),
@@ -134,7 +134,3 @@ def _is_replaced(outputs, batch):
         batch["input_ids"], batch["masked_lm_positions"], batch["masked_lm_ids"]
     )
     return ops.cast(outputs["seen_ids"] != texts, "float32")
-
-
-def _token_weights(batch):
-    return ops.cast(batch["input_mask"], "float32") * ops.expand_dims(example_weights(batch), 1)

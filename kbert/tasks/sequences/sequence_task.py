@@ -250,7 +250,7 @@ class SequenceServing(Serving):
 
         by_texts = {
             name: traced_once(texts_signature(inputs, answer_text))
-            for name, inputs in ({"serving_default": self.inputs} | self.other_inputs).items()
+            for name, inputs in self.by_signature.items()
         }
         signatures = by_texts | {"ids": ids_signature(answer_ids, model, text_inputs)}
         for name, texts in by_texts.items():

@@ -9,7 +9,7 @@ from kbert.config import DatasetConfig
 from kbert.input_pipelines.file_problems import FileProblems
 from kbert.input_pipelines.json_rows import json_type, require_column, text_problem
 from kbert.input_pipelines.labelled_files import stream_examples
-from kbert.input_pipelines.labels import NoLabel
+from kbert.input_pipelines.labels import LEAVE_OUT, NoLabel
 from kbert.late_tensorflow import tf
 from kbert.tasks.token_classification.conll_files import FileSentence
 from kbert.tasks.token_classification.spans import Word, parse_spans, require_no_tags, tag_words
@@ -74,10 +74,7 @@ def _tags_or_spans(record, dataset, where):
     """What stands in the column of the labels, in a tuple the tags of a cell. Raises NoLabel for null."""
     require_column(record, dataset.label, where)
     if record[dataset.label] is None:
-        raise NoLabel(
-            f"{where} has null as its labels {dataset.label!r}; give it some, or leave all such rows out by "
-            "dataset.skip_unlabelled=true."
-        )
+        raise NoLabel(f"{where} has null as its labels {dataset.label!r}; give it some, {LEAVE_OUT}")
     text, label = record.get(dataset.text), record[dataset.label]
     is_cell = (
         isinstance(text, str)

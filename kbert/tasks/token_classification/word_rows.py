@@ -10,7 +10,7 @@ from kbert.input_pipelines.data_in_memory import is_missing
 from kbert.input_pipelines.json_rows import require_column, text_problem
 from kbert.input_pipelines.label_lists import begins_a_list, listed_in_text, listed_words, seems_listed
 from kbert.input_pipelines.labelled_files import stream_examples, text_cell
-from kbert.input_pipelines.labels import NO_VALUE, NoLabel
+from kbert.input_pipelines.labels import LEAVE_OUT, NO_VALUE, NoLabel
 from kbert.tasks.token_classification.conll_files import FileSentence, require_several_words
 
 _EMPTY = NO_VALUE | {""}
@@ -130,10 +130,7 @@ def _word(record, column, where):
 def cell_tags(record: dict, dataset: DatasetConfig, where: str) -> tuple[str, ...]:
     """The tags of a row, which stand in one cell."""
     if not text_cell(record, dataset.label, where).strip():
-        raise NoLabel(
-            f"{where} has no labels in {dataset.label!r}; give it some, or leave all such rows out by "
-            "dataset.skip_unlabelled=true."
-        )
+        raise NoLabel(f"{where} has no labels in {dataset.label!r}; give it some, {LEAVE_OUT}")
     return _entries(record, dataset.label, where, listed_in_text, _tags_seem_listed)
 
 

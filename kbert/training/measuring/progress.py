@@ -14,8 +14,6 @@ from kbert.training.measuring.peak_flops import find_peak_flops
 from kbert.training.measuring.step_work import StepWork, training_flops
 from kbert.training.measuring.time_left import TimeLeft
 
-_SPLIT_WORDS = {"eval": "evaluation"}  # in the log, for a `split` of metrics.jsonl
-
 
 class TrainingProgress:
     """Writes metrics to metrics.jsonl and a readable line to the log.
@@ -135,13 +133,13 @@ class TrainingProgress:
             learning_rate, extra=PROGRESS if step < self._num_steps else None,
         )  # fmt: skip
 
-    def evaluate(self, step: int, metrics: dict, split: str = "eval"):
+    def evaluate(self, step: int, metrics: dict):
         """Records an evaluation; values may be nested lists (a confusion matrix)."""
-        self._append(step, split, metrics)
+        self._append(step, "eval", metrics)
         self._evaluated_step = step
         scores = {k: v for k, v in metrics.items() if isinstance(v, float) and not is_calibration(k)}
         shown = _readable_metrics(scores)
-        logging.info("step %d%s  %s: %s", step, self._of_all, _SPLIT_WORDS.get(split, split), shown)
+        logging.info("step %d%s  evaluation: %s", step, self._of_all, shown)
 
     def state(self, step: int) -> dict:
         """The state at `step`, ready for JSON, for a later `TrainingProgress` that continues from there.

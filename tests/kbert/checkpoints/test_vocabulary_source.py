@@ -9,8 +9,9 @@ from kbert.checkpoints import formats
 from kbert.checkpoints.hugging_face import hub
 from kbert.checkpoints.hugging_face.tokenizer import write_tokenizer
 from kbert.checkpoints.vocabulary_source import read_source
+from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
-from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
+from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_rules import WordPieceRules
 from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary, sentencepiece_model
 from tests.tfrecords_tools import small_corpus
@@ -69,7 +70,7 @@ def test_tokenizer_files_alone_are_enough(tmp_path, vocabulary):
 
 def test_a_casing_that_is_recorded_is_not_doubted(tmp_path, caplog):
     """Lower-case words alone, as `kbert trim` leaves them; a vocab.txt alone may be of another casing."""
-    vocabulary = Vocabulary([*SPECIAL_TOKENS, *"the of and play house".split()], do_lower_case=False)
+    vocabulary = Vocabulary([*BERT_TOKENS, *"the of and play house".split()], do_lower_case=False)
     folder = describe(tmp_path / "folder", "run.json", vocabulary)
     assert read_source(None, folder).do_lower_case is False and not caplog.records
     read_source(folder / "vocab.txt", None, do_lower_case=False)

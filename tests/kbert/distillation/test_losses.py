@@ -5,8 +5,8 @@ import pytest
 from scipy.special import softmax
 
 from kbert.distillation import losses
-from kbert.distillation.distillation import token_weights
 from kbert.features import EXAMPLE_WEIGHTS
+from kbert.tasks.losses import token_weights
 from kbert.tasks.task import SoftTarget
 
 RNG = np.random.default_rng(2)

@@ -23,8 +23,8 @@ from kbert.kernels.kernel import Kernel
 from kbert.scripts import run_prediction
 from kbert.tasks import TASKS
 from kbert.tasks.sparse_embedding import sparse_serving
+from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.text_inputs import TextInputs
-from kbert.tokenization.vocabulary import SPECIAL_TOKENS
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.kbert.inference.answering import answers as predictions
 from tests.kbert.inference.broken_run import copy_with_nan
@@ -96,8 +96,8 @@ def test_settings_of_masks_are_read_or_refused(pretraining_run, other, caplog):
 
 def test_whole_words_are_neither_pieces_nor_special(fill, pretraining_run):
     tokens = pretraining_run.vocabulary().tokens
-    whole = [token for token in tokens if not token.startswith("##") and token not in SPECIAL_TOKENS]
-    assert len(whole) < len(tokens) - len(SPECIAL_TOKENS), "the vocabulary has pieces"
+    whole = [token for token in tokens if not token.startswith("##") and token not in BERT_TOKENS]
+    assert len(whole) < len(tokens) - len(BERT_TOKENS), "the vocabulary has pieces"
     ((candidates,),) = fill(["the [MASK]"], top_k=999, whole_words=True)
     assert sorted(c["token"] for c in candidates) == sorted(whole)
     ((others,),) = fill(["the [MASK]"], top_k=sys.maxsize)

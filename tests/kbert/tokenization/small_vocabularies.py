@@ -3,10 +3,10 @@
 import functools
 import io
 
-from kbert.tokenization.base_vocabulary import SpecialTokens
+from kbert.tokenization.base_vocabulary import BERT_TOKENS, SpecialTokens
 from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS, BytePairVocabulary
 from kbert.tokenization.sentencepiece.sentencepiece_vocabulary import SentencePieceVocabulary
-from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
+from kbert.tokenization.vocabulary import Vocabulary
 
 TEXTS = ("The doctor walks to the house.", "Ein Haus, zwei Häuser; the houses of the doctors!")
 
@@ -59,4 +59,4 @@ def odd_vocabulary(kind: str, rules: dict):
         tokens = ["<s>", "<pad>", "</s>", "[UNK]", *pieces, "<mask>"]
         special_tokens = SpecialTokens("<pad>", "[UNK]", "<s>", "</s>", "<mask>")
         return Vocabulary(tokens, special_tokens=special_tokens, **rules)
-    return Vocabulary([*SPECIAL_TOKENS, *pieces], **rules)
+    return Vocabulary([*BERT_TOKENS, *pieces], **rules)

@@ -3,8 +3,9 @@
 import pytest
 
 from kbert.checkpoints.google_vocabulary import read_vocab_file
+from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.casing import casing_contradiction, casing_shown, cut_by_others
-from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary, read_pieces
+from kbert.tokenization.vocabulary import Vocabulary, read_pieces
 from kbert.tokenization.wordpiece_rules import WordPieceRules
 from tests.places import SHARED_DATA
 
@@ -40,7 +41,7 @@ PROOFS = {
 
 @pytest.mark.parametrize(("tokens", "expected"), PROOFS.values(), ids=PROOFS)
 def test_what_tokens_prove(tokens, expected):
-    tokens = [*SPECIAL_TOKENS, *tokens.split()]
+    tokens = [*BERT_TOKENS, *tokens.split()]
     assert casing_shown(tokens) is expected
     for declared in (True, False):
         contradiction = casing_contradiction(tokens, WordPieceRules(declared))
@@ -83,7 +84,7 @@ def test_accents_without_capitals_are_said_and_no_proof():
 def test_a_vocabulary_alone_is_lower_casing_unless_it_proves_otherwise(tmp_path):
     path = tmp_path / "vocab.txt"
     for tokens, expected in ((WORDS, True), (CHINESE, True), ("가 나 한국", None), ("The A Paris", None)):
-        Vocabulary([*SPECIAL_TOKENS, *tokens.split()], False).write(path)
+        Vocabulary([*BERT_TOKENS, *tokens.split()], False).write(path)
         if expected is None:
             with pytest.raises(ValueError, match="looks like a cased vocabulary; try --nodo_lower_case"):
                 read_vocab_file(path, None)
@@ -96,7 +97,7 @@ def test_a_vocabulary_alone_is_lower_casing_unless_it_proves_otherwise(tmp_path)
 def test_words_that_another_program_cut_are_said(tmp_path, caplog):
     """WoBERT's, by jieba, and those of Japanese BERTs, by MeCab."""
     path = tmp_path / "vocab.txt"
-    path.write_text("\n".join([*SPECIAL_TOKENS, *CHINESE.split(), "北京", "##大学"]), encoding="utf-8")
+    path.write_text("\n".join([*BERT_TOKENS, *CHINESE.split(), "北京", "##大学"]), encoding="utf-8")
     vocabulary = read_vocab_file(path, True)
     assert "2 of 13 tokens, such as '##大学', are never found" in caplog.text
     assert not cut_by_others(vocabulary.tokens, WordPieceRules(True, tokenize_chinese_chars=False))

@@ -5,13 +5,14 @@ import pytest
 import tensorflow as tf
 
 from kbert.features import WINDOW_FEATURE
+from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.long_texts import HeadAndTailInputs, WindowInputs, window_owners
 from kbert.tokenization.python import text_inputs as python_text_inputs
 from kbert.tokenization.text_inputs import TextInputs
-from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
+from kbert.tokenization.vocabulary import Vocabulary
 
 WORDS = [f"w{number}" for number in range(60)]
-INPUTS = TextInputs(Vocabulary([*SPECIAL_TOKENS, *WORDS], True), max_seq_length=9)
+INPUTS = TextInputs(Vocabulary([*BERT_TOKENS, *WORDS], True), max_seq_length=9)
 READERS = {
     "cut": INPUTS,
     "head_tail": HeadAndTailInputs(INPUTS),

@@ -3,7 +3,8 @@
 import pytest
 
 from kbert.input_pipelines.label_names import require_label_names
-from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
+from kbert.tokenization.base_vocabulary import BERT_TOKENS
+from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.vocabulary_files import read_vocabulary
 
 
@@ -14,12 +15,12 @@ def write_lines(path, lines, newline="\n"):
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", " \n"])
 def test_lines_are_stripped(tmp_path, newline):
-    path = write_lines(tmp_path / "vocab.txt", [*SPECIAL_TOKENS, "é"], newline)
-    assert Vocabulary.from_file(path, True).tokens == (*SPECIAL_TOKENS, "é")
+    path = write_lines(tmp_path / "vocab.txt", [*BERT_TOKENS, "é"], newline)
+    assert Vocabulary.from_file(path, True).tokens == (*BERT_TOKENS, "é")
 
 
 def test_written_and_read_back_equal(tmp_path):
-    vocabulary = Vocabulary([*SPECIAL_TOKENS, "的", "##é", "😀"], do_lower_case=False)
+    vocabulary = Vocabulary([*BERT_TOKENS, "的", "##é", "😀"], do_lower_case=False)
     vocabulary.write(tmp_path / "vocab.txt")
     again = Vocabulary.from_file(tmp_path / "vocab.txt", do_lower_case=False)
     assert again.tokens == vocabulary.tokens
@@ -30,23 +31,23 @@ def test_written_and_read_back_equal(tmp_path):
 def test_the_fingerprint_tells_tokens_order_and_casing_apart():
     fingerprints = {
         Vocabulary(tokens, do_lower_case).fingerprint
-        for tokens in ([*SPECIAL_TOKENS, "a", "b"], [*SPECIAL_TOKENS, "b", "a"], [*SPECIAL_TOKENS, "a"])
+        for tokens in ([*BERT_TOKENS, "a", "b"], [*BERT_TOKENS, "b", "a"], [*BERT_TOKENS, "a"])
         for do_lower_case in (True, False)
     }
     assert len(fingerprints) == 6
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_token(tmp_path):
-    plain = Vocabulary.from_file(write_lines(tmp_path / "plain.txt", [*SPECIAL_TOKENS, "a"]), True)
+    plain = Vocabulary.from_file(write_lines(tmp_path / "plain.txt", [*BERT_TOKENS, "a"]), True)
     (tmp_path / "marked.txt").write_bytes(b"\xef\xbb\xbf" + (tmp_path / "plain.txt").read_bytes())
     marked = Vocabulary.from_file(tmp_path / "marked.txt", True)
     assert (marked.tokens, marked.fingerprint) == (plain.tokens, plain.fingerprint)
     # Elsewhere it is a character as any other, which multilingual vocabularies have.
-    path = write_lines(tmp_path / "inside.txt", [*SPECIAL_TOKENS, "\ufeff", "\ufeffa"])
+    path = write_lines(tmp_path / "inside.txt", [*BERT_TOKENS, "\ufeff", "\ufeffa"])
     assert Vocabulary.from_file(path, True).tokens[5:] == ("\ufeff", "\ufeffa")
 
 
-SPECIAL_LINES = "\n".join(SPECIAL_TOKENS).encode() + b"\n"
+SPECIAL_LINES = "\n".join(BERT_TOKENS).encode() + b"\n"
 
 
 @pytest.mark.parametrize(
@@ -83,12 +84,12 @@ def test_what_is_no_vocabulary_is_refused_by_file_and_line(tmp_path, content, fa
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 def test_one_empty_line_at_the_end_is_no_token(tmp_path, end):
     (tmp_path / "vocab.txt").write_bytes(SPECIAL_LINES + b"a" + end + end)
-    assert Vocabulary.from_file(tmp_path / "vocab.txt", True).tokens == (*SPECIAL_TOKENS, "a")
+    assert Vocabulary.from_file(tmp_path / "vocab.txt", True).tokens == (*BERT_TOKENS, "a")
 
 
 def test_of_a_token_on_several_lines_the_last_counts(tmp_path, caplog):
     """`load_vocab` of the original: vocab[token] = index, line by line."""
-    lines = [*SPECIAL_TOKENS, "a", "b", "a", "##b", "a", "b"]
+    lines = [*BERT_TOKENS, "a", "b", "a", "##b", "a", "b"]
     path = write_lines(tmp_path / "vocab.txt", lines)
     vocabulary = Vocabulary.from_file(path, True)
     assert len(vocabulary) == len(lines)
@@ -109,7 +110,7 @@ RULES = (
 
 
 def test_rules_travel_with_the_tokens(tmp_path):
-    google = Vocabulary([*SPECIAL_TOKENS, "a"], True)
+    google = Vocabulary([*BERT_TOKENS, "a"], True)
     assert not google.rules.not_googles and google.describe().keys() == {
         *("kind", "size", "do_lower_case", "special_tokens", "fingerprint")
     }
@@ -121,7 +122,7 @@ def test_rules_travel_with_the_tokens(tmp_path):
         vocabulary.write_files(folder)
         assert {name: vocabulary.describe()[name] for name in rules} == rules
         assert read_vocabulary(folder, vocabulary.describe()).rules == vocabulary.rules
-        assert vocabulary.with_tokens([*SPECIAL_TOKENS, "b"]).rules == vocabulary.rules
+        assert vocabulary.with_tokens([*BERT_TOKENS, "b"]).rules == vocabulary.rules
         fingerprints.add(vocabulary.fingerprint)
     assert len(fingerprints) == 1 + len(RULES)
     # Records may be made with a model's vocab.txt alone: the limit is no part of the fingerprint.
@@ -133,13 +134,13 @@ def test_rules_travel_with_the_tokens(tmp_path):
 @pytest.mark.parametrize("token", ["a\nb", "\ud800"])
 def test_pieces_that_no_file_can_hold_are_refused(token):
     with pytest.raises(ValueError, match="line 6") as error:
-        Vocabulary([*SPECIAL_TOKENS, token], True)
+        Vocabulary([*BERT_TOKENS, token], True)
     assert str(error.value).isprintable()
 
 
 def test_a_token_that_stripping_leaves_nothing_of_keeps_its_place(tmp_path):
     # The published Chinese vocabulary has one; the original reads "" there.
-    path = write_lines(tmp_path / "vocab.txt", [*SPECIAL_TOKENS, "\u2028", "a"])
+    path = write_lines(tmp_path / "vocab.txt", [*BERT_TOKENS, "\u2028", "a"])
     vocabulary = Vocabulary.from_file(path, True)
     assert vocabulary.tokens[5:] == ("", "a")
     vocabulary.write(tmp_path / "again.txt")
@@ -147,16 +148,16 @@ def test_a_token_that_stripping_leaves_nothing_of_keeps_its_place(tmp_path):
 
 
 def test_pieces_may_have_256_bytes_besides_the_marks_of_a_continuation():
-    Vocabulary([*SPECIAL_TOKENS, "é" * 128, "##" + "é" * 128], True)
+    Vocabulary([*BERT_TOKENS, "é" * 128, "##" + "é" * 128], True)
     for long in ("é" * 128 + "a", "##" + "a" * 257):
         with pytest.raises(ValueError, match="on line 6, .* has 257 bytes; expected at most 256"):
-            Vocabulary([*SPECIAL_TOKENS, long], True)
+            Vocabulary([*BERT_TOKENS, long], True)
 
 
 @pytest.mark.parametrize("collection", [set, dict.fromkeys])
 def test_what_has_no_order_is_refused(collection):
     """transformers' `get_vocab()` is a dict in any order: each token had another's id."""
     with pytest.raises(ValueError, match="tokens are a .*whose order says nothing"):
-        Vocabulary(collection([*SPECIAL_TOKENS, "walk"]), True)
+        Vocabulary(collection([*BERT_TOKENS, "walk"]), True)
     with pytest.raises(ValueError, match="labels are a .*whose order says nothing"):
         require_label_names(collection(["neg", "pos"]))

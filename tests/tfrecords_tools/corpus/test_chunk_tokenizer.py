@@ -10,10 +10,11 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.bpe.bpe_vocabulary import BYTE_CHARACTERS
 from kbert.tokenization.python.word_splitter import split_words
 from kbert.tokenization.tokenizer import build_tokenizer
-from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
+from kbert.tokenization.vocabulary import Vocabulary
 from kbert.tokenization.wordpiece_tokenizer import WordPieceTokenizer
 from tests.kbert.tokenization.small_vocabularies import bpe_vocabulary, odd_vocabulary
 from tests.kbert.tokenization.texts import batches_of_texts, vocabulary_tokens
@@ -119,7 +120,7 @@ def test_every_character_that_is_a_chunk_alone_is_a_word_alone(vocabularies):
 
 
 def test_a_sigma_is_final_or_not_past_punctuation():
-    vocabulary = Vocabulary([*SPECIAL_TOKENS, *"ασςβab.'", "##σ", "##ς"], True)
+    vocabulary = Vocabulary([*BERT_TOKENS, *"ασςβab.'", "##σ", "##ς"], True)
     lines = ["ΑΣ.Β Σ'σ ΣΣ", "ΑΣ. Β", "a.b"]
     expected = WordPieceTokenizer(vocabulary)(tf.constant(lines)).to_list()
     assert vocabulary.unk_id not in itertools.chain(*expected)
@@ -171,6 +172,6 @@ def test_memory_is_bounded(vocabularies, monkeypatch, limit, most):
 
 @pytest.mark.parametrize(("size", "dtype"), [(65_536, np.uint16), (65_537, np.int32)])
 def test_ids_take_two_bytes_as_long_as_they_fit(size, dtype):
-    tokens = [*SPECIAL_TOKENS, *(f"w{number}" for number in range(size - 6)), "last"]
+    tokens = [*BERT_TOKENS, *(f"w{number}" for number in range(size - 6)), "last"]
     pieces, lengths = ChunkTokenizer(Vocabulary(tokens, True))([b"w7 last"])
     assert pieces.dtype == dtype and pieces.tolist() == [12, size - 1] and lengths.tolist() == [2]

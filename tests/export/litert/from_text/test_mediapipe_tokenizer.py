@@ -9,13 +9,14 @@ import tensorflow as tf
 
 from export.litert.from_text.mediapipe_tokenizer import MediaPipeTokenizer, split_words
 from export.litert.from_text.other_reading import MEDIAPIPE, find_reasons, mediapipe_reasons
+from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.text_inputs import TextInputs
-from kbert.tokenization.vocabulary import SPECIAL_TOKENS, Vocabulary
+from kbert.tokenization.vocabulary import Vocabulary
 from tests.kbert.tokenization import texts
 from tests.kbert.tokenization.test_golden_ids import sample_vocabulary
 from tests.kbert.tokenization.unicode_residue import residue
 
-PIECES = [*SPECIAL_TOKENS, "a", "##a", "ab", "café", "cafe", "[", "]", "mask", "学"]
+PIECES = [*BERT_TOKENS, "a", "##a", "ab", "café", "cafe", "[", "]", "mask", "学"]
 ACCENTS, CAPITALS = "accents, which stay", "capitals beyond ASCII, which stay"
 CONTROLS = "controls or white space beyond ASCII, which stay in words"
 

@@ -1,5 +1,6 @@
 """Starts several processes that find each other by TF_CONFIG, on ports of this machine."""
 
+import contextlib
 import json
 import os
 import socket
@@ -43,8 +44,6 @@ def start_workers(number: int, module: str, *arguments: str, last=()) -> list[Wa
 
 def free_ports(number: int) -> list[int]:
     """Ports of this machine that nobody listens on."""
-    sockets = [socket.create_server(("localhost", 0)) for _ in range(number)]
-    ports = [open_socket.getsockname()[1] for open_socket in sockets]
-    for open_socket in sockets:
-        open_socket.close()
-    return ports
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.create_server(("localhost", 0))) for _ in range(number)]
+        return [each.getsockname()[1] for each in sockets]
