@@ -21,7 +21,7 @@ from kbert.cli import script
 from kbert.cli.closing_output import define_json_flag, print_result
 from kbert.cli.declared_flags import declare_flags, flag_values
 from kbert.cli.progress import activity
-from kbert.config.vectors_config import BY_HAND
+from kbert.config.vectors_config import BY_HAND, TEXT_TASKS
 from kbert.files.json_file import read_json
 from kbert.files.output_path import check_output_folder
 from kbert.files.version_folders import LAST_VERSION, version_folder, version_number
@@ -130,7 +130,10 @@ def export_savedmodel(
 def _warn_of_prompts(model):
     """Warns of prompts that no signature puts before a text."""
     pooling, signatures = model.task.pooling, model.signatures.keys()
-    if pooling is not None and not any({name, f"prompt_{name}"} & signatures for name in pooling.prompts):
+    if pooling is None:
+        return
+    named = {*pooling.prompts, *(f"prompt_{name}" for name in pooling.prompts), *TEXT_TASKS}
+    if not named & signatures:
         pooling.warn_of_named_prompts(BY_HAND)
 
 

@@ -111,7 +111,7 @@ def check_mediapipe(source, lengths):
             f"--mediapipe: the label {label!r} has a line break, and MediaPipe reads a label a line; use the "
             "file whose inputs are token ids, or train with another name for it."
         )
-    _require_no_prompt("--mediapipe", source)
+    _check_texts("--mediapipe", source)
     vocabulary = require_wordpiece(source.loaded.vocabulary, "--mediapipe")
     if vocabulary.special_tokens != BERT_TOKENS:
         raise ValueError(
@@ -141,12 +141,7 @@ def check_tokenizer_inside(source, lengths):
                 f"--tokenizer_inside: {source.path} has {name}={value}, which TF-Text's ops for LiteRT do "
                 "not have; use the file whose inputs are token ids."
             )
-    _require_no_prompt("--tokenizer_inside", source)
-    if takes_either(source.task.get_config()):
-        logging.warning(
-            "%s does not say whether it takes pairs of texts, and the file takes single ones; for a file of "
-            "pairs make a run of it first (kbert convert --takes_pairs).", source.path,
-        )  # fmt: skip
+    _check_texts("--tokenizer_inside", source)
     task = source.task
     if not task.serving.row_texts:
         raise ValueError(
@@ -161,10 +156,15 @@ def check_tokenizer_inside(source, lengths):
         )
 
 
-def _require_no_prompt(flag, source):
+def _check_texts(flag, source):
+    """What a file that is asked with texts makes of them: no prompt stands before them, none is a pair."""
     if prompt := source.task.default_prompt:
         raise ValueError(
             f"{flag}: {source.path} puts its default prompt, {prompt!r}, before every text, which a file "
-            "that is "
-            "asked with texts does not do; use the file whose inputs are token ids."
+            "that is asked with texts does not do; use the file whose inputs are token ids."
         )
+    if takes_either(source.task.get_config()):
+        logging.warning(
+            "%s does not say whether it takes pairs of texts, and the file takes single ones; for a file of "
+            "pairs make a run of it first (kbert convert --takes_pairs).", source.path,
+        )  # fmt: skip

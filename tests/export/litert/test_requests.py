@@ -85,10 +85,17 @@ def test_rules_that_the_tokenizers_of_phones_lack_are_named(finetuned_run, check
     check(to_litert_source(run), (16,))
 
 
-@pytest.mark.parametrize("takes_pairs", [None, True, False])
-def test_a_model_that_may_take_pairs_is_told_that_its_file_takes_texts(finetuned_run, caplog, takes_pairs):
-    task = CLASSIFICATION(LABELS, takes_pairs=takes_pairs)
-    requests.check_tokenizer_inside(with_task(finetuned_run, task), (16,))
+@pytest.mark.parametrize(
+    ("check", "takes_pairs"),
+    [
+        *((requests.check_tokenizer_inside, takes_pairs) for takes_pairs in (None, True, False)),
+        *((requests.check_mediapipe, takes_pairs) for takes_pairs in (None, False)),
+    ],
+)
+def test_a_model_that_may_take_pairs_is_told_that_its_file_takes_texts(
+    finetuned_run, caplog, check, takes_pairs
+):
+    check(with_task(finetuned_run, CLASSIFICATION(LABELS, takes_pairs=takes_pairs)), (16,))
     assert ("make a run of it first" in caplog.text) == (takes_pairs is None)
 
 
@@ -114,8 +121,11 @@ def test_mediapipe_puts_berts_special_tokens_around_a_text(finetuned_run):
     ],
 )
 def test_default_lengths(finetuned_run, max_seq_length, several, expected):
-    loaded = SimpleNamespace(max_seq_length=max_seq_length, with_max_seq_length=lambda length: None)
-    source = to_litert_source(finetuned_run)._replace(loaded=loaded)
+    source = to_litert_source(finetuned_run)
+    source = source._replace(loaded=SimpleNamespace(
+        max_seq_length=max_seq_length, with_max_seq_length=lambda length: None,
+        vocabulary=source.loaded.vocabulary,
+    ))  # fmt: skip
     assert requests.checked_lengths(None, source, several) == expected
 
 
