@@ -1,8 +1,7 @@
 """What an export to LiteRT may be asked for; everything is refused here, before TensorFlow is loaded."""
 
-from absl import logging
-
 from kbert.checks import require_length
+from kbert.cli.warn_once import warn_once
 from kbert.tasks.file_columns import takes_either
 from kbert.tokenization.base_vocabulary import BERT_TOKENS
 from kbert.tokenization.vocabulary import require_wordpiece
@@ -164,7 +163,7 @@ def _check_texts(flag, source):
             "that is asked with texts does not do; use the file whose inputs are token ids."
         )
     if takes_either(source.task.get_config()):
-        logging.warning(
-            "%s does not say whether it takes pairs of texts, and the file takes single ones; for a file of "
-            "pairs make a run of it first (kbert convert --takes_pairs).", source.path,
-        )  # fmt: skip
+        warn_once(  # of both kinds of files
+            f"{source.path} does not say whether it takes pairs of texts, and the file takes single ones; "
+            "for a file of pairs make a run of it first (kbert convert --takes_pairs)."
+        )

@@ -324,7 +324,7 @@ def write_google(checkpoint: BertCheckpoint, folder: Path, report: Report):
         values[_LENGTH] = checkpoint.max_seq_length
     values |= casing_key(vocabulary)
     write_json(values | own_keys(checkpoint, has_head), folder / CONFIG_FILE)
-    vocabulary.write(folder / "vocab.txt")
+    vocabulary.write(folder / VOCABULARY_FILE)
 
 
 def _save(prefix, arrays):

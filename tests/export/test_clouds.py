@@ -12,7 +12,7 @@ import pytest
 from export import development_server
 from export.server import running
 from tests.export.server.asking import wait_until
-from tests.kbert.training.devices.worker_processes import free_ports
+from tests.free_ports import free_ports
 from tests.warm_processes import WarmProcess
 
 HEALTH, PREDICT = "/v1/endpoints/1/deployedModels/2", "/v1/endpoints/1/deployedModels/2:predict"

@@ -95,6 +95,7 @@ def test_rules_that_the_tokenizers_of_phones_lack_are_named(finetuned_run, check
 def test_a_model_that_may_take_pairs_is_told_that_its_file_takes_texts(
     finetuned_run, caplog, check, takes_pairs
 ):
+    warn_once.cache_clear()
     check(with_task(finetuned_run, CLASSIFICATION(LABELS, takes_pairs=takes_pairs)), (16,))
     assert ("make a run of it first" in caplog.text) == (takes_pairs is None)
 

@@ -13,7 +13,7 @@ from kbert.cli.signals import StoppedBySignal
 from kbert.training.devices import rendezvous
 from kbert.training.devices.cluster import Cluster
 from kbert.training.devices.rendezvous import wait_for_workers
-from tests.kbert.training.devices.worker_processes import free_ports
+from tests.free_ports import free_ports
 
 
 @pytest.fixture(autouse=True)

@@ -1,10 +1,9 @@
 """Starts several processes that find each other by TF_CONFIG, on ports of this machine."""
 
-import contextlib
 import json
 import os
-import socket
 
+from tests.free_ports import free_ports
 from tests.warm_processes import WarmProcess
 
 
@@ -40,10 +39,3 @@ def start_workers(number: int, module: str, *arguments: str, last=()) -> list[Wa
         own = last if index == number - 1 else ()
         workers.append(WarmProcess(module, *arguments, *own, environment=environment))
     return workers
-
-
-def free_ports(number: int) -> list[int]:
-    """Ports of this machine that nobody listens on."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.create_server(("localhost", 0))) for _ in range(number)]
-        return [each.getsockname()[1] for each in sockets]
