@@ -16,8 +16,10 @@ from kbert.checkpoints import (
 )
 from kbert.checkpoints.bert_checkpoint import BertCheckpoint
 from kbert.checkpoints.conversion.answers import for_other_code
-from kbert.checkpoints.hugging_face import folder as hugging_face
 from kbert.checkpoints.hugging_face import hub, weights
+from kbert.checkpoints.hugging_face.config import CONFIG_FILE as HUGGING_FACE_CONFIG
+from kbert.checkpoints.hugging_face.folder import read_hugging_face
+from kbert.checkpoints.hugging_face.folder_writing import write_hugging_face
 from kbert.checkpoints.hugging_face.sentence_transformers import is_sentence_transformers
 from kbert.checkpoints.keras_hub import preset as keras_hub
 from kbert.checkpoints.model_variables import part_name
@@ -38,14 +40,14 @@ _READERS = {
     KBERT: kbert_run.read_kbert_run,
     GOOGLE: google_tf1.read_google,
     MODEL_GARDEN: model_garden.read_model_garden,
-    HUGGING_FACE: hugging_face.read_hugging_face,
+    HUGGING_FACE: read_hugging_face,
     KERAS_HUB: keras_hub.read_keras_hub,
 }
 # Format -> function (checkpoint, empty folder, report to fill).
 _WRITERS = {
     KBERT: kbert_run.write_kbert_run,
     GOOGLE: google_tf1.write_google,
-    HUGGING_FACE: hugging_face.write_hugging_face,
+    HUGGING_FACE: write_hugging_face,
     KERAS_HUB: keras_hub.write_keras_hub,
 }
 # The start of a name that is not a path -> function that downloads the model and returns its local folder.
@@ -111,7 +113,7 @@ def detect_format(path) -> str:
 
 
 def _find_format(path: Path) -> str | None:
-    is_google = (path / google_tf1.CONFIG_FILE).is_file() or not (path / hugging_face.CONFIG_FILE).is_file()
+    is_google = (path / google_tf1.CONFIG_FILE).is_file() or not (path / HUGGING_FACE_CONFIG).is_file()
     prefix = google_tf1.checkpoint_prefix(path) if is_google else None
     if prefix is not None:
         return MODEL_GARDEN if model_garden.is_object_checkpoint(prefix) else GOOGLE
@@ -123,7 +125,7 @@ def _find_format(path: Path) -> str | None:
         return MODEL_GARDEN
     if any(path.glob(STATE_IN_RUN)):  # beside a config.json of kbert
         return None
-    if (path / hugging_face.CONFIG_FILE).is_file() or is_sentence_transformers(path):
+    if (path / HUGGING_FACE_CONFIG).is_file() or is_sentence_transformers(path):
         return HUGGING_FACE
     return None
 
@@ -141,7 +143,7 @@ def _no_checkpoint(path: Path) -> str:
         return f"{path}: {other}."
     return (
         f"{path} holds no checkpoint that kbert knows: no {RUN_FILE} (a run of kbert), no "
-        f"{google_tf1.CHECKPOINT_NAME}.index (Google's TF1, Model Garden), no {hugging_face.CONFIG_FILE} "
+        f"{google_tf1.CHECKPOINT_NAME}.index (Google's TF1, Model Garden), no {HUGGING_FACE_CONFIG} "
         f"(Hugging Face, KerasHub), no {model_garden.SAVED_MODEL} (TF Hub).{around}"
     )
 

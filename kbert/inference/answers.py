@@ -16,8 +16,9 @@ from kbert.input_pipelines.data_in_memory import (
     shown,
     text_alone,
 )
+from kbert.input_pipelines.input_columns import with_values
 from kbert.input_pipelines.python_values import plain_value
-from kbert.input_pipelines.unlabelled_files import examples_from_table, with_values
+from kbert.input_pipelines.unlabelled_files import examples_from_table
 from kbert.tasks.file_columns import ONE_TEXT, PAIR, RAW_SCORES, SEVERAL_TEXTS
 
 if TYPE_CHECKING:

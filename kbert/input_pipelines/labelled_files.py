@@ -2,8 +2,7 @@
 
 import hashlib
 import itertools
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,22 +12,17 @@ from kbert.files.file_format import DELIMITED, ENDINGS, TABLES
 from kbert.files.json_values import shown
 from kbert.files.text_file import require_text_file
 from kbert.input_pipelines.data_files import DataFile, reading_dataset
-from kbert.input_pipelines.delimited_files import (
-    delimited_records,
-    find_layout,
-    likely_format,
-    read_cells,
-    require_columns,
-    text_lines,
-)
+from kbert.input_pipelines.delimited_files import delimited_records, require_columns
+from kbert.input_pipelines.delimited_layout import find_layout, likely_format, read_cells
+from kbert.input_pipelines.empty_texts import with_texts
 from kbert.input_pipelines.file_problems import FileProblems
 from kbert.input_pipelines.json_rows import AS_LINES, NotLines, parse_object, require_column, text_problem
 from kbert.input_pipelines.label_lists import listed_words
-from kbert.input_pipelines.label_names import is_seen
-from kbert.input_pipelines.labels import ANSWER, LEFT_OUT, NO_VALUE, RowLabels, class_label, label_set
+from kbert.input_pipelines.labels import ANSWER, LEFT_OUT, RowLabels, class_label, label_set
 from kbert.input_pipelines.split_columns import SplitCounter, split_columns
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_format, find_table, values_of_folders
+from kbert.input_pipelines.text_lines import text_lines
 
 # What else columns of first texts are called, in GLUE, SICK and SNLI -> those of second texts.
 _SECOND = {
@@ -39,9 +33,6 @@ _SECOND = {
     "text_a": "text_b",
     "premise": "hypothesis",
 }
-# Where a program wrote a line end, as JSON and MySQL do: no command of LaTeX (\\nu), no "\\n" of source code.
-_WRITTEN_LINE_END = re.compile(r"(?<!\\)(\\r\\n|\\n(\\n|\s|[A-Z]))")
-_SOME, _SHARE = 10, 100  # at least so many texts, and more than one of so many
 
 
 class LabelledText(NamedTuple):
@@ -199,7 +190,7 @@ def _records(path, dataset, columns, optional, with_labels, problems):
     records = read_records(path, file_format, dataset, columns, wanted, with_labels, problems)
     records = _not_empty(records, path, problems)
     read = (*wanted, *dataset.labels)  # which may be columns
-    yield from _with_texts(records, path, dataset, read, problems) if with_labels else records
+    yield from with_texts(records, path, dataset, read, problems) if with_labels else records
 
 
 def needless_settings(path: str | Path, dataset: DatasetConfig) -> dict[str, str]:
@@ -239,102 +230,6 @@ def _holds_numbers(file, file_format, column):
     values = (record[column] for _, record in table_rows.read_rows(file, file_format, [column]))
     items = itertools.chain.from_iterable(value if isinstance(value, list) else [value] for value in values)
     return any(isinstance(item, int | float) for item in items)
-
-
-def _with_texts(records, path, dataset, read, problems):
-    """The rows of a labelled file in which something stands, in the columns that are read."""
-    texts = [column for column in dataset.text_columns if column not in dataset.negatives]
-    one_empty, skipped, marks, rows, escaped = EmptyTextCounter(), 0, [], 0, 0
-    # None is a word of sentences, and the right one of several choices.
-    signs = NO_VALUE - {"None"} if dataset.sentence or dataset.choices else NO_VALUE
-    holds_text = str.strip if dataset.sentence else is_seen  # words of tweets may be joiners alone
-    for where, record in records:
-        rows += 1
-        for column in texts:  # no generator expression: this is done for every row
-            text = record.get(column)
-            if not isinstance(text, str) or not holds_text(text):
-                break
-            if text in signs:
-                marks.append((text, where))
-            escaped += "\\n" in text and "\n" not in text and _WRITTEN_LINE_END.search(text) is not None
-        else:
-            if dataset.negatives:
-                marks += [(cell, where) for cell in map(record.get, dataset.negatives) if _is_no_value(cell)]
-            yield where, record
-            continue
-        judged = read if record.keys() >= set(texts) else record  # which lacks a column
-        if all(map(is_nothing, map(record.get, judged))):
-            if dataset.skip_empty_rows:
-                skipped += 1
-            else:
-                problems.add_empty(where)
-        else:
-            try:
-                one_empty.check({column: record[column] for column in texts if column in record}, where)
-            except ValueError as error:
-                problems.add(error)
-            else:
-                yield where, record
-    one_empty.say()
-    if marks:
-        mark, first = marks[0]
-        warn_once(
-            f"{path}: {len(marks):,} text(s) are what programs write where there is none, the first {mark!r} "
-            f"({first}); they are read as words. Excel makes #NAME? of a text that begins with - or =."
-        )
-    if escaped >= _SOME and escaped * _SHARE > rows:
-        warn_once(
-            f"{path}: {escaped:,} text(s) hold the two characters \\n, which programs write for a line end; "
-            "the n is read with the word behind it. Put blanks in their place: text.replace('\\\\n', ' ')."
-        )
-    if skipped:
-        warn_once(f"{path}: {skipped:,} empty row(s) are left out")
-
-
-def _is_no_value(cell):
-    return isinstance(cell, str) and cell in NO_VALUE
-
-
-def is_nothing(value) -> bool:
-    """Whether nothing stands in a cell: null, an empty list, a text of which nothing is seen."""
-    return value is None or value == [] or isinstance(value, str) and not is_seen(value)
-
-
-class EmptyTextCounter:
-    """Refuses labelled examples with nothing to read; counts those with nothing in one of several texts.
-
-    GLUE's QQP has two pairs with an empty second question (github.com/huggingface/datasets/issues/277), which
-    are used in all figures. One object is for one reading of a file.
-    """
-
-    def __init__(self):
-        self._number, self._first = 0, None
-
-    def check(self, texts: Mapping, where: str):
-        """Counts an example with an empty text.
-
-        Args:
-          texts: name -> text; anything but a string is a matter of others.
-          where: file and line, for messages.
-
-        Raises:
-          ValueError: when all texts of the example are empty.
-        """
-        empty = [name for name, text in texts.items() if isinstance(text, str) and not is_seen(text)]
-        if empty and len(empty) == len(texts):
-            columns = f"column{'s' if len(empty) > 1 else ''} {', '.join(map(repr, empty))}"
-            raise ValueError(f"{where} has no text in {columns}; fix the row or leave it out.")
-        if empty:
-            self._number += 1
-            self._first = self._first or where
-
-    def say(self):
-        """Warns of the examples that were counted."""
-        if self._number:
-            warn_once(
-                f"{self._number:,} example(s) have an empty text beside others and are used as they are; the "
-                f"first is {self._first}"
-            )
 
 
 def _not_empty(records, path, problems):

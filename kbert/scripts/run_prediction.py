@@ -63,13 +63,12 @@ from kbert.inference.answers import (
 )
 from kbert.input_pipelines.data_in_memory import require_no_path
 from kbert.input_pipelines.unlabelled_files import (
-    examples_from_lines,
     examples_of_file,
     has_columns,
-    read_standard_input,
     rows_and_examples,
     with_checked_texts,
 )
+from kbert.input_pipelines.unlabelled_lines import examples_from_lines, read_standard_input
 from kbert.runs.columns_of_run import count_inputs_of_run
 from kbert.scripts.training_flags import Checkpoint
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from absl import logging
 
-from kbert.input_pipelines.delimited_files import DamagedLines
+from kbert.input_pipelines.text_lines import DamagedLines
 from kbert.tokenization.base_vocabulary import BERT_TOKENS, BaseVocabulary
 from kbert.tokenization.written_tokens import looked_at
 from tfrecords_tools.corpus.documents import TextFormat, plan_units, read_unit_lines

@@ -37,6 +37,7 @@ from kbert.files.json_values import (
 )
 from kbert.tasks import TASKS
 
+CONFIG_FILE = "config.json"
 # Hugging Face's "gelu" is the exact form; "gelu_new" and its later names are the original's tanh form.
 _ACTIVATIONS = {
     "gelu": "gelu_erf",

@@ -265,3 +265,13 @@ def find_architecture(checkpoint: BertCheckpoint) -> str:
             "(--encoder_only)."
         )
     return classes[0] if classes else name
+
+
+def require_own_padding(family, vocabulary, source, report):
+    """Refuses an MPNet whose padding is not token 1: transformers gives token 1 no position of its own."""
+    if family.name == "MPNet" and vocabulary.pad_id != 1:
+        report.conflict(
+            "pad_token_id",
+            f"{source}: {vocabulary.special_tokens.pad} is token {vocabulary.pad_id}, but transformers' "
+            f"MPNet takes token 1 ({vocabulary.tokens[1]}) for padding and gives texts with it other numbers",
+        )

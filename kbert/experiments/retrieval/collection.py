@@ -10,13 +10,13 @@ from absl import logging
 from kbert.config import DatasetConfig
 from kbert.files.file_format import format_by_name
 from kbert.files.json_values import shown
-from kbert.input_pipelines.delimited_files import text_lines
 from kbert.input_pipelines.file_problems import FileProblems
 from kbert.input_pipelines.json_rows import MissingColumn, require_column
 from kbert.input_pipelines.labelled_files import stream_examples, text_cell
 from kbert.input_pipelines.labels import plain_number
 from kbert.input_pipelines.repeated_rows import as_read
 from kbert.input_pipelines.tables.table_paths import find_format
+from kbert.input_pipelines.text_lines import text_lines
 
 _COLUMNS = DatasetConfig()
 _MOST_SHOWN = 5

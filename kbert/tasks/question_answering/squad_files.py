@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from kbert.files.file_format import FORMATS, format_by_name
 from kbert.input_pipelines.data_files import reading_dataset
+from kbert.input_pipelines.empty_texts import EmptyTextCounter
 from kbert.input_pipelines.file_problems import FileProblems
 from kbert.input_pipelines.json_rows import json_type, text_problem
 from kbert.input_pipelines.label_names import seen_text
-from kbert.input_pipelines.labelled_files import EmptyTextCounter
 from kbert.input_pipelines.tables import table_rows
 from kbert.input_pipelines.tables.table_paths import find_table, names_table
 from kbert.input_pipelines.text_offsets import offset_advice

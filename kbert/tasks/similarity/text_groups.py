@@ -14,6 +14,7 @@ from kbert.config.vectors_config import warn_of_written_prompts
 from kbert.files.json_values import shown
 from kbert.input_pipelines import labelled_files, text_reader
 from kbert.input_pipelines.distinct_batches import positives_of_queries
+from kbert.input_pipelines.empty_texts import is_nothing
 from kbert.input_pipelines.label_checks import with_judged_numbers
 from kbert.input_pipelines.label_lists import listed_words
 from kbert.input_pipelines.labels import NEGATIVE_COLUMN, PAIR_LABELS, NoLabel, number_label, plain_number
@@ -105,7 +106,7 @@ class PositiveFiles(ScoredPairFiles):
 
     def _negatives(self, record, dataset, where):
         columns = dataset.negatives
-        empty = [name for name in columns if name in record and labelled_files.is_nothing(record[name])]
+        empty = [name for name in columns if name in record and is_nothing(record[name])]
         if empty and not self.takes_fewer_negatives:
             raise ValueError(
                 f"{where} has no text in {', '.join(map(repr, empty))}: each row has as many negatives as "

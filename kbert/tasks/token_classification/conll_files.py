@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
-from kbert.input_pipelines.delimited_files import require_columns, text_lines
+from kbert.input_pipelines.delimited_files import require_columns
 from kbert.input_pipelines.file_problems import FileProblems
+from kbert.input_pipelines.text_lines import text_lines
 from kbert.tasks.token_classification.tag_schemes import OUTSIDE, is_tag
 from kbert.tasks.token_classification.word_column import LOOKED_AT, require_words
 

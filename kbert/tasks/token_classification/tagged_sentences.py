@@ -15,13 +15,13 @@ from kbert.cli.warn_once import warn_once
 from kbert.config import DatasetConfig
 from kbert.files.file_format import FORMATS, format_by_name
 from kbert.input_pipelines.data_files import reading_dataset
+from kbert.input_pipelines.input_columns import WHOLE_TEXTS
 from kbert.input_pipelines.label_checks import judge_labels, with_judged_labels
 from kbert.input_pipelines.label_lists import listed_words
 from kbert.input_pipelines.label_names import sorted_labels
 from kbert.input_pipelines.labelled_files import schema_labels
 from kbert.input_pipelines.labels import class_name, listed_label
 from kbert.input_pipelines.tables.table_paths import find_format
-from kbert.input_pipelines.unlabelled_files import WHOLE_TEXTS
 from kbert.tasks.files import ROW_SETTINGS, Files, warn_of_absent
 from kbert.tasks.token_classification.conll_files import (
     DOCUMENT_MARK,

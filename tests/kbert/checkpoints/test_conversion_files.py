@@ -34,16 +34,21 @@ def full_for_tensorflow(*arguments, **named):
     raise tf.errors.ResourceExhaustedError(None, None, message)
 
 
+WRITING = "kbert.checkpoints.hugging_face.folder_writing"
 # What writes the weights, and what writes the rest, of each format.
 WRITES = {
     "google, weights": ("google", "tensorflow.raw_ops.SaveV2", full_for_tensorflow),
     "google, config": ("google", "kbert.checkpoints.google_tf1.write_json", full),
     "hugging_face, weights": (
         "hugging_face",
-        "kbert.checkpoints.hugging_face.folder.write_safetensors",
+        f"{WRITING}.write_safetensors",
         full,
     ),
-    "hugging_face, config": ("hugging_face", "kbert.checkpoints.hugging_face.folder.write_json", full),
+    "hugging_face, config": (
+        "hugging_face",
+        f"{WRITING}.write_json",
+        full,
+    ),
     "kbert, weights": ("kbert", "kbert.runs.checkpoint.write_safetensors", full),
     "kbert, vocabulary": ("kbert", "kbert.tokenization.base_vocabulary.whole_file", full),
     "the report": ("hugging_face", "kbert.checkpoints.report.write_text", full),

@@ -18,7 +18,7 @@ from kbert.inference.loaded_model import LoadedModel
 from kbert.inference.loading import load
 from kbert.inference.predictor import Predictor
 from kbert.inference.text_answers import TextAnswers
-from kbert.input_pipelines import delimited_files
+from kbert.input_pipelines import text_lines
 from kbert.kernels.kernel import Kernel
 from kbert.scripts import run_prediction
 from kbert.tasks import TASKS
@@ -214,14 +214,14 @@ def test_an_answer_that_cannot_be_given_is_told_before_all_others(pretraining_ru
 @pytest.mark.slow
 def test_a_table_of_answers_has_its_file_read_three_times(finetuned_run, tmp_path, monkeypatch):
     """To count its rows before a model is read, to check them, to answer them."""
-    rows, lines, read_lines = [f"{number},walk" for number in range(30)], [], delimited_files.numbered_lines
+    rows, lines, read_lines = [f"{number},walk" for number in range(30)], [], text_lines.numbered_lines
 
     def counted(*arguments, **settings):
         for line in read_lines(*arguments, **settings):
             lines.append(line[2])
             yield line
 
-    monkeypatch.setattr(delimited_files, "numbered_lines", counted)
+    monkeypatch.setattr(text_lines, "numbered_lines", counted)
     (tmp_path / "texts.csv").write_text("\n".join(["n,text", *rows, ""]))
     files = {"input_file": str(tmp_path / "texts.csv"), "output_file": str(tmp_path / "answers.csv")}
     monkeypatch.setattr(run_prediction, "flag_values", lambda _: {"run_dir": str(finetuned_run.path)} | files)

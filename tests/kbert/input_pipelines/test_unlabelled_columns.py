@@ -28,11 +28,11 @@ from kbert.input_pipelines.unlabelled_files import (
     examples_of_file,
     has_columns,
     has_rows,
-    read_standard_input,
     rows_and_examples,
     texts_and_pairs,
     with_checked_texts,
 )
+from kbert.input_pipelines.unlabelled_lines import read_standard_input
 from kbert.tasks import TASKS
 from kbert.tasks.file_columns import check_file
 from kbert.tasks.sequences.choice_files import ChoiceFiles

@@ -17,11 +17,8 @@ from kbert.experiments.labelled_file import LabelledFile
 from kbert.input_pipelines.json_rows import MissingColumn
 from kbert.input_pipelines.labelled_files import examples_fingerprint
 from kbert.input_pipelines.repeated_rows import repetitions, shared_rows
-from kbert.input_pipelines.unlabelled_files import (
-    examples_from_lines,
-    examples_of_file,
-    with_checked_texts,
-)
+from kbert.input_pipelines.unlabelled_files import examples_of_file, with_checked_texts
+from kbert.input_pipelines.unlabelled_lines import examples_from_lines
 from kbert.tasks.token_classification.tagged_sentences import (
     TaggedFiles,
     labels_of_tags,
